@@ -1,0 +1,77 @@
+"""Every error that AGO raises on purpose.
+
+All derive from `AgoError`. Each message names the place (node, loop, buffer, file), what was wrong,
+and the way out. Errors about a rule carry a short stable `code` that tests and users can match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class AgoError(Exception):
+    """Base of all errors that AGO raises on purpose."""
+
+
+class ModelError(AgoError):
+    """A model file or graph is broken: truncated, not ONNX, missing weights, open dimension."""
+
+
+class UnsupportedError(AgoError):
+    """A valid model uses something AGO cannot compile.
+
+    Attributes:
+        problems: One line per unsupported node, each with operator, attribute and shape.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        noun = "node is" if len(self.problems) == 1 else "nodes are"
+        lines = "\n".join(f"  {line}" for line in self.problems)
+        super().__init__(f"{len(self.problems)} {noun} not supported:\n{lines}")
+
+
+class InputError(AgoError):
+    """Arrays or options given by the caller do not fit: says what was expected."""
+
+
+class IRError(AgoError):
+    """A loop-nest program breaks a law of the IR.
+
+    Attributes:
+        code: Stable identifier of the law, such as `"out-of-bounds"`.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(f"[{code}] {message}")
+
+
+class ScheduleError(AgoError):
+    """A schedule primitive was refused; the program is unchanged.
+
+    Attributes:
+        code: Stable identifier of the violated requirement, such as `"split-not-exact"`.
+        hint: What would be legal instead, or an empty string.
+    """
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        self.code = code
+        self.hint = hint
+        super().__init__(f"[{code}] {message}" + (f"\n  hint: {hint}" if hint else ""))
+
+
+class CodegenError(AgoError):
+    """A program cannot be emitted for a target: names the statement and what the backend lacks."""
+
+
+class ToolchainError(AgoError):
+    """No C compiler was found, or it failed: carries its output and how to get one."""
+
+
+class DeviceError(AgoError):
+    """A compiled model could not be run on a device or emulator."""
+
+
+class VerificationError(AgoError):
+    """A compiled model disagrees with the reference: names the first diverging node or fusion."""

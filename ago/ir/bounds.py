@@ -1,0 +1,205 @@
+"""Interval analysis of indices: constant bounds, symbolic extremes, range-based simplification.
+
+Read `interval` first. `Ranges` maps each loop variable to its inclusive range. `extremes` eliminates
+inner loops from an index, which is how the region that a loop reads of a buffer is found. All
+results are sound: an interval may be wider than the set of values, never narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ago.ir.index import (
+    Atom,
+    FloorDiv,
+    Index,
+    Max,
+    Min,
+    Mod,
+    Var,
+    map_atoms,
+    maximum,
+    minimum,
+    rebuild_atom,
+    variables,
+)
+from ago.ir.nest import For
+from ago.ir.value import Condition
+
+Interval = tuple[int, int]
+"""An inclusive range of integers."""
+
+Ranges = Mapping[str, Interval]
+"""Inclusive range of each loop variable, by loop name."""
+
+
+def interval(index: Index, ranges: Ranges) -> Interval:
+    """The smallest and largest value `index` can take, variables ranging independently.
+
+    Raises:
+        KeyError: A variable of `index` has no range.
+    """
+    low = high = index.const
+    for atom, coefficient in index.terms:
+        a, b = _atom_interval(atom, ranges)
+        if coefficient >= 0:
+            low, high = low + coefficient * a, high + coefficient * b
+        else:
+            low, high = low + coefficient * b, high + coefficient * a
+    return low, high
+
+
+def _atom_interval(atom: Atom, ranges: Ranges) -> Interval:
+    match atom:
+        case Var(name):
+            return ranges[name]
+        case Min(a, b):
+            (a_low, a_high), (b_low, b_high) = interval(a, ranges), interval(b, ranges)
+            return min(a_low, b_low), min(a_high, b_high)
+        case Max(a, b):
+            (a_low, a_high), (b_low, b_high) = interval(a, ranges), interval(b, ranges)
+            return max(a_low, b_low), max(a_high, b_high)
+        case FloorDiv(value, divisor):
+            low, high = interval(value, ranges)
+            return low // divisor, high // divisor
+        case Mod(value, divisor):
+            low, high = interval(value, ranges)
+            if low // divisor == high // divisor:
+                return low % divisor, high % divisor
+            return 0, divisor - 1
+
+
+def loop_interval(loop: For, ranges: Ranges) -> Interval:
+    """The inclusive range of a loop's variable; `(lo, lo - 1)` or less when it never runs."""
+    return interval(loop.lo, ranges)[0], interval(loop.hi, ranges)[1] - 1
+
+
+def simplify(index: Index, ranges: Ranges) -> Index:
+    """`index` with each min, max, // and % dropped that the ranges decide.
+
+    Variables without a range are left alone, and so is every atom that contains one.
+    """
+    if all(isinstance(atom, Var) for atom, _ in index.terms):
+        simple = index
+    else:
+        simple = map_atoms(index, lambda atom: _simplify_atom(atom, ranges))
+    fixed = {n for n in variables(simple) if n in ranges and ranges[n][0] == ranges[n][1]}
+    if not fixed:
+        return simple
+    return map_atoms(
+        simple,
+        lambda atom: (
+            Index((), ranges[atom.name][0])
+            if isinstance(atom, Var) and atom.name in fixed
+            else Index(((atom, 1),))
+        ),
+    )
+
+
+def _simplify_atom(atom: Atom, ranges: Ranges) -> Index:
+    if isinstance(atom, Var):
+        return Index(((atom, 1),))
+    rebuilt = rebuild_atom(atom, lambda operand: simplify(operand, ranges))
+    if len(rebuilt.terms) != 1 or not variables(rebuilt) <= ranges.keys():
+        return rebuilt
+    inner, coefficient = rebuilt.terms[0]
+    decided = _decide(inner, ranges)
+    return rebuilt if decided is None else decided * coefficient + rebuilt.const
+
+
+def _decide(atom: Atom, ranges: Ranges) -> Index | None:
+    match atom:
+        case Min(a, b) | Max(a, b):
+            low, high = interval(a - b, ranges)
+            if high <= 0:
+                return a if isinstance(atom, Min) else b
+            if low >= 0:
+                return b if isinstance(atom, Min) else a
+        case FloorDiv(value, divisor):
+            low, high = interval(value, ranges)
+            if low // divisor == high // divisor:
+                return Index((), low // divisor)
+        case Mod(value, divisor):
+            low, high = interval(value, ranges)
+            if low // divisor == high // divisor:
+                return value - (low // divisor) * divisor
+    return None
+
+
+def extremes(index: Index, loops: Sequence[For]) -> tuple[Index, Index]:
+    """Symbolic smallest and largest value of `index` while `loops` run.
+
+    Args:
+        index: An expression over the variables of `loops` and of loops outside them.
+        loops: Nested loops, outermost first, to eliminate; all must run at least once.
+
+    Returns:
+        Inclusive bounds in the variables that remain.
+    """
+    low = high = index
+    for loop in reversed(loops):
+        if loop.name not in variables(low) and loop.name not in variables(high):
+            continue
+        first, last = loop.lo, loop.hi - 1
+        low = _extreme(low, loop.name, first, last, want_high=False)
+        high = _extreme(high, loop.name, first, last, want_high=True)
+    return low, high
+
+
+def _extreme(index: Index, name: str, first: Index, last: Index, *, want_high: bool) -> Index:
+    """Bound `index` over `name` in `[first, last]` from above or below."""
+    result = Index((), index.const)
+    for atom, coefficient in index.terms:
+        up = want_high == (coefficient > 0)
+        result = result + _extreme_atom(atom, name, first, last, want_high=up) * coefficient
+    return result
+
+
+def _extreme_atom(atom: Atom, name: str, first: Index, last: Index, *, want_high: bool) -> Index:
+    def inner(operand: Index) -> Index:
+        return _extreme(operand, name, first, last, want_high=want_high)
+
+    match atom:
+        case Var(other):
+            if other != name:
+                return Index(((atom, 1),))
+            return last if want_high else first
+        case Min(a, b):
+            return minimum(inner(a), inner(b))
+        case Max(a, b):
+            return maximum(inner(a), inner(b))
+        case FloorDiv(value, divisor):
+            return inner(value) // divisor
+        case Mod(value, divisor):
+            if name not in variables(value):
+                return Index(((atom, 1),))
+            return Index((), divisor - 1 if want_high else 0)
+
+
+def prove(condition: Index, ranges: Ranges, known: Condition = ()) -> bool | None:
+    """Whether `condition >= 0` always holds (True), never holds (False), or depends (None).
+
+    Args:
+        condition: The index that must be at least 0.
+        ranges: Ranges of the variables.
+        known: Indices already known to be at least 0, from enclosing guards.
+    """
+    low, high = guarded_interval(condition, ranges, known)
+    if low >= 0:
+        return True
+    if high < 0:
+        return False
+    return None
+
+
+def guarded_interval(index: Index, ranges: Ranges, known: Condition) -> Interval:
+    """`interval`, tightened by guards that bound `index` up to a constant."""
+    low, high = interval(index, ranges)
+    for fact in known:
+        difference = index - fact
+        if difference.is_constant:
+            low = max(low, difference.const)
+        total = index + fact
+        if total.is_constant:
+            high = min(high, total.const)
+    return low, high

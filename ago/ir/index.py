@@ -1,0 +1,292 @@
+"""Integer index expressions: affine in loop variables, with min, max, // and % by constants as atoms.
+
+Read `Index` first: a canonical sum `const + Σ coefficient * atom`, so that equal expressions of the
+same shape compare equal. Build indices with Python's operators from `var(name)`; `Index` keeps them
+canonical. Intervals and range-based simplification live in `bounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A loop variable, named after its loop."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Min:
+    """The smaller of two indices."""
+
+    a: Index
+    b: Index
+
+    def __str__(self) -> str:
+        return f"min({self.a}, {self.b})"
+
+
+@dataclass(frozen=True, slots=True)
+class Max:
+    """The larger of two indices."""
+
+    a: Index
+    b: Index
+
+    def __str__(self) -> str:
+        return f"max({self.a}, {self.b})"
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """`value // divisor`, rounding towards minus infinity; `divisor` is positive."""
+
+    value: Index
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"(({self.value}) // {self.divisor})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """`value % divisor`, in `[0, divisor)`; `divisor` is positive."""
+
+    value: Index
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"(({self.value}) % {self.divisor})"
+
+
+Atom = Var | Min | Max | FloorDiv | Mod
+
+
+@lru_cache(maxsize=1 << 16)
+def _sort_key(atom: Atom) -> str:
+    return str(atom)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An affine integer expression `const + Σ coefficient * atom`.
+
+    Attributes:
+        terms: `(atom, coefficient)` pairs, coefficients nonzero, atoms distinct and sorted by text.
+        const: The constant part.
+    """
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    const: int = 0
+
+    def __add__(self, other: Index | int) -> Index:
+        if isinstance(other, int):
+            return Index(self.terms, self.const + other)
+        if not other.terms:
+            return Index(self.terms, self.const + other.const)
+        return _combine(self, other, 1)
+
+    def __radd__(self, other: int) -> Index:
+        return Index(self.terms, self.const + other)
+
+    def __sub__(self, other: Index | int) -> Index:
+        if isinstance(other, int):
+            return Index(self.terms, self.const - other)
+        return _combine(self, other, -1)
+
+    def __rsub__(self, other: int) -> Index:
+        return self * -1 + other
+
+    def __neg__(self) -> Index:
+        return self * -1
+
+    def __mul__(self, factor: int) -> Index:
+        if factor == 0:
+            return Index()
+        return Index(tuple((a, c * factor) for a, c in self.terms), self.const * factor)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Index:
+        """Floor division by a positive constant; exact multiples leave the division."""
+        if divisor <= 0:
+            raise ValueError(f"index division needs a positive constant, got {divisor}")
+        whole, rest = self._split_multiples(divisor)
+        if not rest.terms:
+            return whole + rest.const // divisor
+        return whole + Index(((FloorDiv(rest, divisor), 1),))
+
+    def __mod__(self, divisor: int) -> Index:
+        """Remainder by a positive constant, in `[0, divisor)`; exact multiples vanish."""
+        if divisor <= 0:
+            raise ValueError(f"index remainder needs a positive constant, got {divisor}")
+        _, rest = self._split_multiples(divisor)
+        if not rest.terms:
+            return Index((), rest.const % divisor)
+        return Index(((Mod(rest, divisor), 1),))
+
+    def _split_multiples(self, divisor: int) -> tuple[Index, Index]:
+        """Return `(whole, rest)` with `self == divisor * whole + rest` and rest as small as can be."""
+        if divisor == 1:
+            return self, Index()
+        whole = tuple((a, c // divisor) for a, c in self.terms if c % divisor == 0)
+        rest = tuple((a, c) for a, c in self.terms if c % divisor)
+        return Index(whole, self.const // divisor), Index(rest, self.const % divisor)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no variable occurs."""
+        return not self.terms
+
+    def coefficient(self, name: str) -> int:
+        """The coefficient of the variable `name` outside any atom; 0 if it does not occur there."""
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Var) and atom.name == name:
+                return coefficient
+        return 0
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for atom, coefficient in self.terms:
+            magnitude = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
+            sign = "-" if coefficient < 0 else "+"
+            text = f"{magnitude}{atom}"
+            if parts:
+                parts.append(f" {sign} {text}")
+            else:
+                parts.append(text if coefficient > 0 else f"-{text}")
+        if not parts:
+            return str(self.const)
+        if self.const:
+            parts.append(f" {'-' if self.const < 0 else '+'} {abs(self.const)}")
+        return "".join(parts)
+
+
+def _combine(a: Index, b: Index, sign: int) -> Index:
+    coefficients = dict(a.terms)
+    for atom, coefficient in b.terms:
+        coefficients[atom] = coefficients.get(atom, 0) + sign * coefficient
+    return _canonical(coefficients, a.const + sign * b.const)
+
+
+def _canonical(coefficients: Mapping[Atom, int], const: int) -> Index:
+    kept = [(atom, c) for atom, c in coefficients.items() if c]
+    if len(kept) > 1:
+        kept.sort(key=lambda term: _sort_key(term[0]))
+    return Index(tuple(kept), const)
+
+
+def var(name: str) -> Index:
+    """The index that is the loop variable `name`."""
+    return Index(((Var(name), 1),))
+
+
+def as_index(value: Index | int) -> Index:
+    """`value` as an `Index`; integers become constants."""
+    return Index((), value) if isinstance(value, int) else value
+
+
+def minimum(a: Index | int, b: Index | int) -> Index:
+    """The smaller of two indices, folded where their difference is constant."""
+    a, b = as_index(a), as_index(b)
+    difference = a - b
+    if difference.is_constant:
+        return a if difference.const <= 0 else b
+    first, second = sorted((a, b), key=str)
+    return Index(((Min(first, second), 1),))
+
+
+def maximum(a: Index | int, b: Index | int) -> Index:
+    """The larger of two indices, folded where their difference is constant."""
+    a, b = as_index(a), as_index(b)
+    difference = a - b
+    if difference.is_constant:
+        return a if difference.const >= 0 else b
+    first, second = sorted((a, b), key=str)
+    return Index(((Max(first, second), 1),))
+
+
+def map_atoms(index: Index, change: Callable[[Atom], Index]) -> Index:
+    """Rebuild `index` with every atom replaced by `change(atom)`."""
+    result = Index((), index.const)
+    for atom, coefficient in index.terms:
+        result = result + change(atom) * coefficient
+    return result
+
+
+def rebuild_atom(atom: Atom, change: Callable[[Index], Index]) -> Index:
+    """`atom` with its operands replaced by `change(operand)`, folded where that is possible."""
+    match atom:
+        case Var():
+            return Index(((atom, 1),))
+        case Min(a, b):
+            return minimum(change(a), change(b))
+        case Max(a, b):
+            return maximum(change(a), change(b))
+        case FloorDiv(value, divisor):
+            return change(value) // divisor
+        case Mod(value, divisor):
+            return change(value) % divisor
+
+
+def substitute(index: Index, replacements: Mapping[str, Index]) -> Index:
+    """Replace variables by indices, also inside atoms.
+
+    Args:
+        index: The expression.
+        replacements: New index of each variable, by loop name; others stay.
+
+    Returns:
+        The rewritten canonical index.
+    """
+    if not index.terms or not replacements:
+        return index
+
+    def change(atom: Atom) -> Index:
+        if isinstance(atom, Var):
+            return replacements.get(atom.name) or Index(((atom, 1),))
+        return rebuild_atom(atom, lambda operand: substitute(operand, replacements))
+
+    if not any(name in replacements for name in variables(index)):
+        return index
+    return map_atoms(index, change)
+
+
+@lru_cache(maxsize=1 << 16)
+def variables(index: Index) -> frozenset[str]:
+    """Names of all loop variables that occur in `index`, inside atoms too."""
+    names: set[str] = set()
+    for atom, _ in index.terms:
+        match atom:
+            case Var(name):
+                names.add(name)
+            case Min(a, b) | Max(a, b):
+                names |= variables(a) | variables(b)
+            case FloorDiv(value, _) | Mod(value, _):
+                names |= variables(value)
+    return frozenset(names)
+
+
+def evaluate(index: Index, values: Mapping[str, int]) -> int:
+    """The integer value of `index` with every variable given a value."""
+    total = index.const
+    for atom, coefficient in index.terms:
+        match atom:
+            case Var(name):
+                total += coefficient * values[name]
+            case Min(a, b):
+                total += coefficient * min(evaluate(a, values), evaluate(b, values))
+            case Max(a, b):
+                total += coefficient * max(evaluate(a, values), evaluate(b, values))
+            case FloorDiv(value, divisor):
+                total += coefficient * (evaluate(value, values) // divisor)
+            case Mod(value, divisor):
+                total += coefficient * (evaluate(value, values) % divisor)
+    return total

@@ -1,0 +1,287 @@
+"""What a loop nest is made of: axes and stages, statements, buffers.
+
+Read `Stage` first, then `For`. A stage is one operator's naive nest in compact form; statements are
+what schedules rewrite. All of it is immutable, and a rewrite shares what it did not touch. Loops and
+their variables have one stable name, `conv.y.0`, unique in the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ago.errors import IRError
+from ago.ir.index import Index, as_index, substitute, var
+from ago.ir.value import Condition, Value, map_indices
+
+LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
+Scope = Literal["input", "output", "constant", "workspace", "stack", "register"]
+AxisKind = Literal["spatial", "reduce"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One dimension of a stage's iteration domain `[0, extent)`; its variable is `stage.name`."""
+
+    name: str
+    extent: int
+    kind: AxisKind = "spatial"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One operator's naive nest: `buffer[index] = value`, or a reduction of `value` into it.
+
+    Attributes:
+        name: Unique in the program; prefixes its loops' names.
+        axes: Iteration domain, outermost first. A spatial axis is one dimension of the output.
+        buffer: The one buffer it writes.
+        index: Where it writes, in the variables of its spatial axes.
+        value: What it stores or accumulates, in the variables of all its axes.
+        reduce: Function that accumulates (`"add"`, `"max"`), or None for a plain store.
+        init: Start value of the accumulation, in the spatial axes; None for a plain store.
+        origin: Name of the graph node it came from, for comments and errors.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    buffer: str
+    index: tuple[Index, ...]
+    value: Value
+    reduce: str | None = None
+    init: Value | None = None
+    origin: str = ""
+
+    def loop(self, axis: str) -> str:
+        """The name of the naive loop over `axis`."""
+        return f"{self.name}.{axis}"
+
+    def axis(self, name: str) -> Axis:
+        """The axis called `name`.
+
+        Raises:
+            IRError: `unknown-axis` if there is none.
+        """
+        for axis in self.axes:
+            if axis.name == name:
+                return axis
+        known = ", ".join(a.name for a in self.axes)
+        raise IRError("unknown-axis", f"stage {self.name} has no axis {name!r}; it has {known}")
+
+    @property
+    def reduce_loops(self) -> tuple[str, ...]:
+        """Names of the naive reduce loops, outermost first."""
+        return tuple(self.loop(a.name) for a in self.axes if a.kind == "reduce")
+
+    def leaf(self) -> Store | Reduce:
+        """The statement at the centre of the naive nest."""
+        if self.reduce is None or self.init is None:
+            return Store(self.name, self.buffer, self.index, self.value)
+        return Reduce(
+            self.name,
+            self.buffer,
+            self.index,
+            self.reduce,
+            self.init,
+            self.value,
+            self.reduce_loops,
+        )
+
+    def nest(self) -> Stmt:
+        """The naive nest: serial loops over the axes in order around `leaf()`."""
+        body: Stmt = self.leaf()
+        for axis in reversed(self.axes):
+            body = For(self.loop(axis.name), Index(), as_index(axis.extent), "serial", (body,))
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`buffer[index] = value`, on behalf of `stage`."""
+
+    stage: str
+    buffer: str
+    index: tuple[Index, ...]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A whole reduction as one leaf: `buffer[index] = init`, then `op=` value over `loops`.
+
+    `loops` names the enclosing loops that iterate over the reduction. `decompose` puts the
+    initialisation in front of the outermost of them, so no primitive needs a special case.
+    """
+
+    stage: str
+    buffer: str
+    index: tuple[Index, ...]
+    function: str
+    init: Value
+    value: Value
+    loops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`buffer[index] = function(buffer[index], value)`: one step of a decomposed reduction."""
+
+    stage: str
+    buffer: str
+    index: tuple[Index, ...]
+    function: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop of the variable `name` over `[lo, hi)`; an empty range does nothing."""
+
+    name: str
+    lo: Index
+    hi: Index
+    kind: LoopKind
+    body: tuple[Stmt, ...]
+
+    @property
+    def extent(self) -> Index:
+        """`hi - lo`."""
+        return self.hi - self.lo
+
+    @property
+    def index(self) -> Index:
+        """The loop's variable as an index."""
+        return var(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Runs `body` where every index of `condition` is at least 0; forms no address otherwise."""
+
+    condition: Condition
+    body: tuple[Stmt, ...]
+
+
+Leaf = Store | Reduce | Update
+Stmt = Leaf | For | If
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How a packed constant is made at compile time from a model parameter.
+
+    Attributes:
+        source: Name of the constant buffer it gathers from.
+        loops: Names of the loops that index the packed array, one for each of its dimensions.
+        index: Index into `source` in those loops' variables.
+        condition: Where the element comes from `source`; elsewhere it is 0.
+    """
+
+    source: str
+    loops: tuple[str, ...]
+    index: tuple[Index, ...]
+    condition: Condition = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A dense row-major array.
+
+    Attributes:
+        name: Unique in the program.
+        shape: Physical extents, elements.
+        scope: Where it lives; inputs and constants are read-only.
+        dtype: Element type, such as `"f32"`.
+        packing: For a packed constant, the recipe; None for a constant stored as in the model.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    scope: Scope
+    dtype: str = "f32"
+    packing: Packing | None = None
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement below `body`, outer before inner, in execution order."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For | If):
+            yield from walk(stmt.body)
+
+
+def leaves(body: tuple[Stmt, ...]) -> Iterator[Leaf]:
+    """Every leaf below `body`, in execution order."""
+    return (stmt for stmt in walk(body) if not isinstance(stmt, For | If))
+
+
+def rewrite(
+    body: tuple[Stmt, ...], change: Callable[[Stmt], tuple[Stmt, ...] | None]
+) -> tuple[Stmt, ...]:
+    """Rebuild `body` top-down: where `change` returns statements they replace one, else recurse.
+
+    Untouched subtrees are shared with the old body.
+    """
+    result: list[Stmt] = []
+    for stmt in body:
+        replaced = change(stmt)
+        if replaced is not None:
+            result.extend(replaced)
+        elif isinstance(stmt, For | If):
+            inner = rewrite(stmt.body, change)
+            result.append(stmt if inner is stmt.body else replace(stmt, body=inner))
+        else:
+            result.append(stmt)
+    same = len(result) == len(body) and all(a is b for a, b in zip(result, body, strict=True))
+    return body if same else tuple(result)
+
+
+def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
+    """The statements from the top of `body` down to the loop called `loop`, that loop last."""
+    for stmt in body:
+        if not isinstance(stmt, For | If):
+            continue
+        if isinstance(stmt, For) and stmt.name == loop:
+            return (stmt,)
+        below = path_to(stmt.body, loop)
+        if below is not None:
+            return (stmt, *below)
+    return None
+
+
+def map_stmt_indices(stmt: Stmt, change: Callable[[Index], Index]) -> Stmt:
+    """`stmt` with every index in it, also of values and of statements below, replaced."""
+    match stmt:
+        case For():
+            body = tuple(map_stmt_indices(s, change) for s in stmt.body)
+            return replace(stmt, lo=change(stmt.lo), hi=change(stmt.hi), body=body)
+        case If():
+            body = tuple(map_stmt_indices(s, change) for s in stmt.body)
+            return If(tuple(change(c) for c in stmt.condition), body)
+        case _:
+            index = tuple(change(i) for i in stmt.index)
+            value = map_indices(stmt.value, change)
+            if isinstance(stmt, Reduce):
+                init = map_indices(stmt.init, change)
+                return replace(stmt, index=index, value=value, init=init)
+            return replace(stmt, index=index, value=value)
+
+
+def substitute_body(body: tuple[Stmt, ...], replacements: Mapping[str, Index]) -> tuple[Stmt, ...]:
+    """`body` with loop variables replaced by indices; loops keep their names."""
+    return tuple(map_stmt_indices(s, lambda i: substitute(i, replacements)) for s in body)
+
+
+def rename_loops(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
+    """`body` with loops, their variables and the reductions' loop lists renamed."""
+
+    def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if isinstance(stmt, For) and stmt.name in names:
+            return (replace(stmt, name=names[stmt.name], body=rewrite(stmt.body, change)),)
+        if isinstance(stmt, Reduce) and any(loop in names for loop in stmt.loops):
+            return (replace(stmt, loops=tuple(names.get(n, n) for n in stmt.loops)),)
+        return None
+
+    renamed = rewrite(body, change)
+    return substitute_body(renamed, {old: var(new) for old, new in names.items()})
