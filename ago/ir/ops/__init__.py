@@ -1,0 +1,16 @@
+"""The canonical operators: everything a `Graph` may hold, one table row each.
+
+Read `OPERATORS` and `Operator` first. Invariant: semantics are ONNX's newest on logical shapes, all
+attributes explicit, and element types float32 only.
+"""
+
+from ago.ir.ops import conv, elementwise, matmul, movement, pool, reduce
+from ago.ir.ops.operator import Array, Attrs, Kind, Operator
+
+__all__ = ["OPERATORS", "Array", "Attrs", "Kind", "Operator"]
+
+OPERATORS: dict[str, Operator] = {
+    operator.name: operator
+    for family in (conv, matmul, elementwise, pool, reduce, movement)
+    for operator in family.OPERATORS
+}
