@@ -1,0 +1,175 @@
+"""Loading a compiled model into this process and calling it.
+
+Read `Library` first. Arrays are handed over by pointer: dense row-major float32, none copied. The
+calls release the GIL, and all state is in the arrays, so any number of threads may share a library
+as long as each brings its own workspace and outputs.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.errors import DeviceError, InputError
+from ago.runtime.artifact import ALIGNMENT
+
+Array = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+
+_HUGE_PAGE = 2 * 1024 * 1024
+
+# The codes of csrc/ago_runtime.h.
+_ERRORS = {
+    1: "a required pointer is null",
+    2: f"weights or workspace are not aligned to {ALIGNMENT} bytes",
+    3: "no step has this index",
+}
+
+
+def aligned_array(
+    shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, alignment: int = ALIGNMENT
+) -> npt.NDArray[Any]:
+    """Allocate a zeroed dense array at an aligned address.
+
+    Args:
+        shape: Its shape.
+        dtype: Its element type.
+        alignment: Bytes; a power of two. Arrays of 2 MiB and more are aligned to that and backed by
+            huge pages where the system offers them: fewer TLB misses while weights stream.
+
+    Returns:
+        The array.
+    """
+    kind = np.dtype(dtype)
+    dims = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = math.prod(dims) * kind.itemsize
+    if size >= _HUGE_PAGE:
+        alignment = max(alignment, _HUGE_PAGE)
+        memory = mmap.mmap(-1, size + alignment)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(memory, np.uint8)
+    else:
+        raw = np.zeros(size + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + size].view(kind).reshape(dims)
+
+
+class Library:
+    """A compiled model in this process.
+
+    Attributes:
+        path: The shared library.
+        name: The model's C identifier.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        """Load a library.
+
+        Args:
+            path: A shared library built for this machine.
+            name: The C identifier that prefixes its functions.
+
+        Raises:
+            DeviceError: It cannot be loaded or lacks a function.
+        """
+        import cffi  # deferred: its parser of C declarations takes 0.1 s to import
+
+        self.path = path
+        self.name = name
+        self._ffi = cffi.FFI()
+        arguments = "const void *const *, void *const *, const void *, void *"
+        self._ffi.cdef(f"int32_t {name}_run({arguments});")
+        self._ffi.cdef(f"int32_t {name}_step(int32_t, {arguments});")
+        try:
+            self._library = self._ffi.dlopen(str(path))
+            self._run = getattr(self._library, f"{name}_run")
+            self._step = getattr(self._library, f"{name}_step")
+        except (OSError, AttributeError) as error:
+            raise DeviceError(f"cannot load the compiled model {path}: {error}") from error
+
+    def run(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
+    ) -> None:
+        """Run the whole model once.
+
+        Args:
+            inputs: float32 arrays, C-contiguous, in the model's shapes and order.
+            outputs: Likewise; overwritten.
+            weights: The artifact's blob, 64-byte aligned.
+            workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
+
+        Raises:
+            InputError: An array is not dense float32.
+            DeviceError: The model refused its arguments.
+        """
+        self.bind(inputs, outputs, weights, workspace)()
+
+    def step(
+        self,
+        index: int,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        weights: Bytes,
+        workspace: Bytes,
+    ) -> None:
+        """Run one subgraph, which reads and writes the workspace; arguments are those of `run`."""
+        arguments = self._pointers(inputs, outputs, weights, workspace)
+        self._check(f"{self.name}_step({index})", self._step(index, *arguments))
+
+    def bind(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
+    ) -> Callable[[], None]:
+        """Prepare calls of `run` on fixed arrays, so that each costs about a microsecond.
+
+        Args:
+            inputs: See `run`; change their contents between calls, not the arrays.
+            outputs: See `run`.
+            weights: See `run`.
+            workspace: See `run`.
+
+        Returns:
+            A function that runs the model on these arrays, which it keeps alive.
+
+        Raises:
+            InputError: An array is not dense float32.
+        """
+        run, what = self._run, f"{self.name}_run"
+        arguments = self._pointers(inputs, outputs, weights, workspace)
+        held = (tuple(inputs), tuple(outputs), weights, workspace)
+
+        def call(_held: object = held) -> None:
+            code = run(*arguments)
+            if code:
+                self._check(what, code)
+
+        return call
+
+    def _pointers(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
+    ) -> tuple[Any, Any, Any, Any]:
+        ffi = self._ffi
+        for role, arrays in (("input", inputs), ("output", outputs)):
+            for position, array in enumerate(arrays):
+                if array.dtype != np.float32 or not array.flags.c_contiguous:
+                    raise InputError(
+                        f"{role} {position} of {self.name} must be a C-contiguous float32 array, "
+                        f"not {array.dtype} with strides {array.strides}"
+                    )
+        return (
+            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs] or 1),
+            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in outputs] or 1),
+            ffi.cast("void *", weights.ctypes.data),
+            ffi.cast("void *", workspace.ctypes.data),
+        )
+
+    @staticmethod
+    def _check(what: str, code: int) -> None:
+        if code:
+            raise DeviceError(f"{what} failed: {_ERRORS.get(code, f'unknown error {code}')}")

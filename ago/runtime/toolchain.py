@@ -1,0 +1,311 @@
+"""The C compiler: finding one, its flags for a target, compiling and linking.
+
+Read `Toolchain` first. Any clang, or the one in pip's `ziglang`, compiles for the host and for
+AArch64 Linux. Libraries link no libc, and the linker is told to refuse undefined symbols, so a
+library that links here loads anywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ago.errors import ToolchainError
+from ago.target import Target, host_arch
+
+Kind = Literal["clang", "zig", "gcc"]
+
+_MAX_ERROR_LINES = 40
+
+_COMPILE_FLAGS = (
+    "-O3",
+    "-std=c11",
+    "-fPIC",
+    "-ffp-contract=off",  # FMA is written as an intrinsic where it is meant
+    "-fno-math-errno",
+    "-fvisibility=hidden",
+    "-fno-stack-protector",  # its handler is in libc
+    "-Wall",
+    "-Wextra",
+)
+
+_HOW_TO_GET_ONE = (
+    'get one by `pip install "ago-compiler[cc]"`, `apt install clang lld` or `brew install llvm '
+    "lld`, or name one in the environment variable AGO_CC"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A C compiler that can be called.
+
+    Attributes:
+        command: Program and its leading arguments, such as `("clang-19",)`.
+        kind: Which family's flags it takes.
+        version: First line of `--version`.
+    """
+
+    command: tuple[str, ...]
+    kind: Kind
+    version: str
+
+    def fingerprint(self, target: Target) -> str:
+        """SHA-256 (hexadecimal) of what, besides the sources, decides the object code."""
+        parts = [self.kind, self.version, sys.platform, host_arch(), *self._target_flags(target)]
+        parts += [*_COMPILE_FLAGS, *_extra_flags()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def compile_objects(
+        self,
+        sources: Sequence[Path],
+        directory: Path,
+        target: Target,
+        *,
+        include: Sequence[Path] = (),
+        freestanding: bool = True,
+        jobs: int | None = None,
+    ) -> list[Path]:
+        """Compile C and assembler files, several at a time.
+
+        Args:
+            sources: Files with distinct names.
+            directory: Receives `NAME.o` for each source.
+            target: CPU to compile for.
+            include: Directories searched for headers.
+            freestanding: Promise the compiler no libc, as libraries need; false for programs.
+            jobs: Compilers run at once; by default the number of CPUs.
+
+        Returns:
+            The object files, in the order of `sources`.
+
+        Raises:
+            ToolchainError: The compiler failed; carries the command and its first messages.
+        """
+        flags = [*self._target_flags(target), *_COMPILE_FLAGS, *_extra_flags()]
+        flags += [f"-I{path}" for path in include]
+        if freestanding:
+            flags.append("-ffreestanding")
+
+        def compile_one(source: Path) -> Path:
+            result = directory / f"{source.name}.o"
+            self._run([*flags, "-c", str(source), "-o", str(result)])
+            return result
+
+        with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
+            futures = [pool.submit(compile_one, source) for source in sources]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                for future in futures:  # after a failure, start no more compilers
+                    future.cancel()
+
+    def link_shared(self, objects: Sequence[Path], out: Path, target: Target) -> Path:
+        """Link objects to a shared library that depends on no other.
+
+        Raises:
+            ToolchainError: The linker failed, for instance at an undefined symbol.
+        """
+        if _is_native(target) and sys.platform == "darwin":
+            # The system's linker refuses images without libSystem; nothing in it is used.
+            flags = ["-dynamiclib", f"-Wl,-install_name,@rpath/{out.name}"]
+        else:
+            flags = ["-shared", "-nostdlib", "-Wl,-z,defs"]
+            if target.arch == "aarch64":
+                flags.append("-Wl,-z,max-page-size=16384")  # what Android 15 devices may use
+        self._run([*self._link_flags(target), *flags, *(str(o) for o in objects), "-o", str(out)])
+        return out
+
+    def link_executable(
+        self, objects: Sequence[Path], out: Path, target: Target, *, static: bool = True
+    ) -> Path:
+        """Link objects with libc to a program.
+
+        Args:
+            objects: Object files, one of which defines `main`.
+            out: The program.
+            target: CPU it runs on.
+            static: Depend on no shared library; ignored on macOS, which has no static libc.
+
+        Raises:
+            ToolchainError: The linker failed.
+        """
+        flags = (
+            [] if not static or (_is_native(target) and sys.platform == "darwin") else ["-static"]
+        )
+        self._run([*self._link_flags(target), *flags, *(str(o) for o in objects), "-o", str(out)])
+        return out
+
+    def _target_flags(self, target: Target) -> list[str]:
+        flags = self._triple_flags(target)
+        if target.cpu:
+            if self.kind == "zig":  # spells CPUs with underscores, and takes no -march
+                flags.append(f"-mcpu={target.cpu.replace('-', '_')}")
+            else:
+                option = "-march" if target.arch == "x86_64" else "-mcpu"
+                flags.append(f"{option}={target.cpu}")
+        if target.isa == "avx512":
+            flags.append("-mprefer-vector-width=512")
+        return flags
+
+    def _link_flags(self, target: Target) -> list[str]:
+        flags = self._triple_flags(target)
+        if self.kind == "clang" and not _is_native(target):
+            flags.append("-fuse-ld=lld")  # the system's linker knows the host's formats alone
+        return flags
+
+    def _triple_flags(self, target: Target) -> list[str]:
+        if _is_native(target):
+            return []
+        if self.kind == "zig":
+            return ["-target", f"{target.arch}-linux-musl"]
+        return [f"--target={target.arch}-linux-gnu"]
+
+    def _run(self, arguments: Iterable[str]) -> None:
+        command = [*self.command, *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise ToolchainError(f"cannot run {self.command[0]}: {error}") from error
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).splitlines()
+            shown = "\n".join(f"  {line}" for line in lines[:_MAX_ERROR_LINES])
+            if len(lines) > _MAX_ERROR_LINES:
+                shown += f"\n  ... and {len(lines) - _MAX_ERROR_LINES} lines more"
+            raise ToolchainError(
+                f"the C compiler failed with exit code {done.returncode}:\n"
+                f"  {shlex.join(command)}\n{shown}"
+            )
+
+
+def find_toolchain(target: Target | None = None, *, executable: bool = False) -> Toolchain:
+    """Find a C compiler.
+
+    In order: the command in `AGO_CC`; `clang`, then `clang-NN` with the highest number, from
+    `PATH`; pip's `ziglang`. A clang from `PATH` that cannot link for the target is passed over.
+
+    Args:
+        target: What it must compile for; by default this machine.
+        executable: It must link static programs, which need a libc for the target.
+
+    Raises:
+        ToolchainError: There is none; the message says how to get one.
+    """
+    configured = os.environ.get("AGO_CC")
+    if configured:
+        return _configured_toolchain(configured, target)
+    reasons = []
+    for command in _clang_commands():
+        reason = _why_clang_cannot(command, target, executable)
+        if not reason:
+            return describe_toolchain((command,))
+        reasons.append(reason)
+    zig = _zig_command()
+    if zig:
+        return describe_toolchain(zig)
+    found = "".join(f"\n  {reason}" for reason in reasons)
+    wanted = f" for {target.name}" if target else ""
+    raise ToolchainError(f"no usable C compiler{wanted} was found: {_HOW_TO_GET_ONE}{found}")
+
+
+@functools.cache
+def describe_toolchain(command: tuple[str, ...]) -> Toolchain:
+    """Ask a compiler who it is.
+
+    Args:
+        command: Program and leading arguments.
+
+    Raises:
+        ToolchainError: It cannot be run.
+    """
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ToolchainError(f"cannot run the C compiler {command[0]!r}: {error}") from error
+    if done.returncode != 0 or not done.stdout.strip():
+        raise ToolchainError(
+            f"`{shlex.join(command)} --version` failed: {done.stderr.strip() or done.returncode}"
+        )
+    kind: Kind = "clang" if "clang" in done.stdout.lower() else "gcc"
+    if any("zig" in Path(word).name for word in command):
+        kind = "zig"
+    return Toolchain(command, kind, done.stdout.splitlines()[0].strip())
+
+
+def _configured_toolchain(configured: str, target: Target | None) -> Toolchain:
+    toolchain = describe_toolchain(tuple(shlex.split(configured)))
+    if toolchain.kind == "gcc" and target is not None and not _is_native(target):
+        raise ToolchainError(
+            f"AGO_CC={configured} compiles for this machine alone, not for {target.name}: "
+            f"{_HOW_TO_GET_ONE}"
+        )
+    return toolchain
+
+
+def _clang_commands() -> list[str]:
+    """Every clang in `PATH`, the plain name first, then the highest version."""
+    versions = set()
+    for directory in os.get_exec_path():
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        versions |= {int(m.group(1)) for m in map(re.compile(r"clang-(\d+)").fullmatch, names) if m}
+    names = ["clang", *(f"clang-{version}" for version in sorted(versions, reverse=True))]
+    return [path for path in map(shutil.which, names) if path]
+
+
+def _zig_command() -> tuple[str, ...] | None:
+    """The compiler inside pip's `ziglang`, called without the Python in front of it."""
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    program = Path(spec.submodule_search_locations[0]) / "zig"
+    return (str(program), "cc") if program.exists() else None
+
+
+@functools.cache
+def _why_clang_cannot(command: str, target: Target | None, executable: bool) -> str:
+    """Why this clang cannot link for `target`; empty if it can."""
+    if target is None or _is_native(target):
+        return ""
+    triple = f"--target={target.arch}-linux-gnu"
+
+    def is_found(question: str) -> bool:
+        done = subprocess.run(
+            [command, triple, question], capture_output=True, text=True, check=False
+        )
+        return Path(done.stdout.strip()).is_absolute()
+
+    if not is_found("-print-prog-name=ld.lld"):
+        return f"{command} has no lld to link for {target.arch}"
+    if executable and not all(
+        is_found(f"-print-file-name={name}") for name in ("libc.a", "crtbeginT.o", "libgcc_eh.a")
+    ):
+        return f"{command} has no static libc for {target.arch}"
+    return ""
+
+
+def _is_native(target: Target) -> bool:
+    """Whether this machine's own format and system are meant, rather than a Linux board's."""
+    if target.arch == "any":
+        return True
+    if target.arch != host_arch():
+        return False
+    return sys.platform != "darwin" or target.arch == "x86_64" or target.cpu == "apple-m1"
+
+
+def _extra_flags() -> list[str]:
+    """Compiler flags from the environment variable `AGO_CFLAGS`, added after AGO's own."""
+    return shlex.split(os.environ.get("AGO_CFLAGS", ""))
