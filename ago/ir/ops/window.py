@@ -85,7 +85,7 @@ class Window:
         return tuple(result)
 
     def taps(self, padded: Array, extents: Sequence[int]) -> Iterator[Array]:
-        """Yield the elements that each tap reads, taps in row-major order, as views `[N, C, extents...]`.
+        """Yield, tap by tap in row-major order, the elements read: views `[N, C, extents...]`.
 
         Args:
             padded: The input `[N, C, spatial...]` with its padding.
