@@ -76,15 +76,9 @@ def _windows(x: Array, attrs: Attrs, value: float) -> tuple[Window, tuple[int, .
     """Return the window, the number of windows, and `x` padded as far as the last one reaches."""
     window = Window.read(attrs, read_ints(attrs, "kernel_shape"))
     extents = window.output_extents(x.shape[2:], bool(read_int(attrs, "ceil_mode")))
+    pads = window.covering_pads(x.shape[2:], extents)
     rank = len(extents)
-    befores = window.pads[:rank]
-    afters = []
-    for axis, count in enumerate(extents):
-        reach = (window.kernel[axis] - 1) * window.dilations[axis] + 1
-        end = (count - 1) * window.strides[axis] + reach
-        needed = end - befores[axis] - x.shape[2 + axis]
-        afters.append(max(needed, window.pads[rank + axis]))
-    return window, extents, pad_array(x, (0, 0, *befores, 0, 0, *afters), value)
+    return window, extents, pad_array(x, (0, 0, *pads[:rank], 0, 0, *pads[rank:]), value)
 
 
 OPERATORS = (

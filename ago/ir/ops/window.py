@@ -84,6 +84,21 @@ class Window:
             result.append(count)
         return tuple(result)
 
+    def covering_pads(self, extents: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+        """Return `pads` with the ends grown to where the last windows end, if that is further.
+
+        Args:
+            extents: Spatial extents of the input, in elements.
+            counts: Number of windows along each spatial axis.
+        """
+        rank = len(self.kernel)
+        afters = []
+        for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
+            reach = (self.kernel[axis] - 1) * self.dilations[axis] + 1
+            end = (count - 1) * self.strides[axis] + reach
+            afters.append(max(end - self.pads[axis] - extent, self.pads[axis + rank]))
+        return (*self.pads[:rank], *afters)
+
     def taps(self, padded: Array, extents: Sequence[int]) -> Iterator[Array]:
         """Yield, tap by tap in row-major order, the elements read: views `[N, C, extents...]`.
 

@@ -1,0 +1,24 @@
+"""Graph passes: each a pure function from one `Graph` to the next, one a file.
+
+Read `ago.passes.draft` for what they share. Invariant: a pass keeps the names, order and meaning of
+the graph's inputs and outputs.
+"""
+
+from ago.passes.eliminate_identities import eliminate_identities
+from ago.passes.explicit_padding import explicit_padding
+from ago.passes.fold_batch_norm import fold_batch_norm
+from ago.passes.fold_constants import fold_constants
+from ago.passes.fold_gemm import fold_gemm
+from ago.passes.fuse_clips import fuse_clips
+from ago.passes.layouts import choose_layouts, is_view
+
+__all__ = [
+    "choose_layouts",
+    "eliminate_identities",
+    "explicit_padding",
+    "fold_batch_norm",
+    "fold_constants",
+    "fold_gemm",
+    "fuse_clips",
+    "is_view",
+]
