@@ -1,4 +1,4 @@
-"""Integer index expressions: affine in loop variables, with min, max, // and % by constants as atoms.
+"""Integer index expressions: affine in loop variables and in min, max, // and % by constants.
 
 Read `Index` first: a canonical sum `const + Σ coefficient * atom`, so that equal expressions of the
 same shape compare equal. Build indices with Python's operators from `var(name)`; `Index` keeps them
@@ -52,7 +52,7 @@ class FloorDiv:
     divisor: int
 
     def __str__(self) -> str:
-        return f"(({self.value}) // {self.divisor})"
+        return f"({_operand(self.value)} // {self.divisor})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,16 @@ class Mod:
     divisor: int
 
     def __str__(self) -> str:
-        return f"(({self.value}) % {self.divisor})"
+        return f"({_operand(self.value)} % {self.divisor})"
 
 
 Atom = Var | Min | Max | FloorDiv | Mod
+
+
+def _operand(index: Index) -> str:
+    """`index` as the left operand of `//` or `%`: in parentheses unless it is one variable."""
+    text = str(index)
+    return text if text.replace(".", "_").isidentifier() else f"({text})"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -133,7 +139,7 @@ class Index:
         return Index(((Mod(rest, divisor), 1),))
 
     def _split_multiples(self, divisor: int) -> tuple[Index, Index]:
-        """Return `(whole, rest)` with `self == divisor * whole + rest` and rest as small as can be."""
+        """Return `(whole, rest)` with `self == divisor * whole + rest`, rest as small as can be."""
         if divisor == 1:
             return self, Index()
         whole = tuple((a, c // divisor) for a, c in self.terms if c % divisor == 0)
@@ -153,7 +159,13 @@ class Index:
         return 0
 
     def __str__(self) -> str:
+        match self:
+            case Index(((FloorDiv() | Mod() as only, 1),), 0):
+                return str(only)[1:-1]
         parts: list[str] = []
+        leads = self.const > 0 and all(coefficient < 0 for _, coefficient in self.terms)
+        if leads:
+            parts.append(str(self.const))
         for atom, coefficient in self.terms:
             magnitude = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
             sign = "-" if coefficient < 0 else "+"
@@ -164,7 +176,7 @@ class Index:
                 parts.append(text if coefficient > 0 else f"-{text}")
         if not parts:
             return str(self.const)
-        if self.const:
+        if self.const and not leads:
             parts.append(f" {'-' if self.const < 0 else '+'} {abs(self.const)}")
         return "".join(parts)
 

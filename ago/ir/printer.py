@@ -1,13 +1,281 @@
-"""Placeholder docstring, replaced soon."""
+"""Prints programs as Python text that runs, and that is the reference interpreter.
+
+Read `print_program` first. Loops print as `for`, runs of rectangular loops as one
+`for i, j, k in grid(4, 8, 14):`, reductions in the form that `decompose` gives them. The text
+calls `grid` and the `ir_...` functions of `interpreter.PRELUDE`, and nothing else. It is short,
+stable and free of addresses.
+
+The checked form differs in two places only: parallel loops run in shuffled order, and a vector loop
+becomes one `ir_store` a statement, which evaluates all lanes before it stores any.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from ago.errors import IRError
+from ago.ir.decompose import decompose
+from ago.ir.index import Index, variables
+from ago.ir.naming import buffer_identifiers, identifier, loop_identifiers
+from ago.ir.nest import Buffer, For, If, Leaf, Reduce, Stmt, Store, leaves, rename_loops, walk
+from ago.ir.value import Call, Condition, Const, Load, Select, Value, loads
 
 if TYPE_CHECKING:
     from ago.ir.program import Program
 
+_INFIX: Mapping[str, tuple[str, int]] = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2)}
+"""Functions printed as operators: symbol and precedence."""
 
-def print_program(program: Program) -> str:
-    """Text."""
-    return "\n".join(map(str, program.body))
+_MERGED_KINDS = ("serial", "unrolled")
+
+
+def print_program(program: Program, *, checked: bool = False) -> str:
+    """The text of `program`: a comment that lists its buffers, and one function.
+
+    Args:
+        program: Any program, also an ill-formed one.
+        checked: Print the form that checked interpretation runs.
+
+    Returns:
+        Python source. Its function takes the arrays of `parameters(program)` in that order and
+        fills the outputs.
+    """
+    buffers = buffer_identifiers(b.name for b in program.buffers)
+    origins = {s.name: f"{s.name}: {s.origin}" if s.origin else s.name for s in program.stages}
+    lines = [f"# program {program.name}"]
+    lines += [f"#   {_describe(b)}" for b in program.buffers]
+    arguments = ", ".join(buffers[b.name] for b in parameters(program))
+    lines.append(f"def {identifier(program.name)}({arguments}):")
+    lines += [
+        f'    {buffers[b.name]} = ir_alloc("{b.name}", {b.shape})  # {b.scope}'
+        for b in program.buffers
+        if b.scope in ("workspace", "stack", "register")
+    ]
+    printer = _Printer(buffers, origins, checked=checked)
+    printer.print_body(program.body, depth=1)
+    return "\n".join(lines + printer.lines) + "\n"
+
+
+def print_statements(body: tuple[Stmt, ...], mark: str | None = None) -> str:
+    """The text of a part of a program.
+
+    Args:
+        body: Statements, printed in decomposed form.
+        mark: Name of a loop whose line gets a trailing `# <---` and that name.
+    """
+    buffers = buffer_identifiers(_buffers_of(body))
+    printer = _Printer(buffers, {}, mark=mark)
+    printer.print_body(body, depth=0)
+    return "\n".join(printer.lines) + "\n"
+
+
+def parameters(program: Program) -> tuple[Buffer, ...]:
+    """The arrays that a program is called with: inputs, constants that its body reads, outputs."""
+    read = {name for leaf in leaves(program.body) for name in _loaded(leaf)}
+    inputs = tuple(b for b in program.buffers if b.scope == "input")
+    constants = tuple(b for b in program.buffers if b.scope == "constant" and b.name in read)
+    return inputs + constants + tuple(b for b in program.buffers if b.scope == "output")
+
+
+def value_text(value: Value, buffers: Mapping[str, str], level: int = 0) -> str:
+    """`value` as a Python expression.
+
+    Args:
+        value: The expression.
+        buffers: Identifier of each buffer; others print under their own name.
+        level: Precedence of the place: 0 stands alone, 1 in a sum or call, 2 in a product.
+    """
+    match value:
+        case Const(number):
+            return repr(float(number))
+        case Load(buffer, index):
+            return _element(buffer, index, buffers)
+        case Call(function, (a, b)) if function in _INFIX:
+            symbol, own = _INFIX[function]
+            text = f"{value_text(a, buffers, own)} {symbol} {value_text(b, buffers, own + 1)}"
+            return f"({text})" if own < level else text
+        case Call(function, args):
+            return f"ir_{function}({', '.join(value_text(a, buffers, 1) for a in args)})"
+        case Select(condition, then, otherwise):
+            branches = value_text(then, buffers, 1), value_text(otherwise, buffers)
+            text = f"{branches[0]} if {condition_text(condition)} else {branches[1]}"
+            return f"({text})" if level else text
+
+
+def condition_text(condition: Condition) -> str:
+    """A conjunction as Python, `y >= 1 and y < 56` where the form of its parts is simple."""
+    return " and ".join(map(_comparison, condition)) or "True"
+
+
+def _comparison(index: Index) -> str:
+    """`index >= 0`, with a constant, or the one side that is negative, moved to the right."""
+    if all(c > 0 for _, c in index.terms):
+        return f"{Index(index.terms)} >= {-index.const}"
+    if all(c < 0 for _, c in index.terms):
+        return f"{-Index(index.terms)} < {index.const + 1}"
+    return f"{index} >= 0"
+
+
+def _element(buffer: str, index: tuple[Index, ...], buffers: Mapping[str, str]) -> str:
+    subscript = ", ".join(map(str, index)) or "()"
+    return f"{buffers.get(buffer, buffer)}[{subscript}]"
+
+
+def _describe(buffer: Buffer) -> str:
+    text = f"{buffer.scope} {buffer.name}: {buffer.dtype}{list(buffer.shape)}"
+    recipe = buffer.packing
+    if recipe is None:
+        return text
+    text += f" = {_element(recipe.source, recipe.index, {})} for {', '.join(recipe.loops)}"
+    return text + (f" if {condition_text(recipe.condition)}" if recipe.condition else "")
+
+
+def _buffers_of(body: tuple[Stmt, ...]) -> Iterable[str]:
+    for leaf in leaves(body):
+        yield leaf.buffer
+        yield from _loaded(leaf)
+
+
+def _loaded(leaf: Leaf) -> Iterable[str]:
+    values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
+    return (load.buffer for value in values for load, _ in loads(value))
+
+
+def _loops_of(body: tuple[Stmt, ...]) -> Iterable[str]:
+    return (stmt.name for stmt in walk(body) if isinstance(stmt, For))
+
+
+def _stages_of(stmt: Stmt) -> frozenset[str]:
+    return frozenset(leaf.stage for leaf in leaves((stmt,)))
+
+
+@dataclass(slots=True)
+class _Printer:
+    """Collects the lines of one text."""
+
+    buffers: Mapping[str, str]
+    origins: Mapping[str, str]
+    mark: str | None = None
+    checked: bool = False
+    lines: list[str] = field(default_factory=list)
+    marks: dict[str, str] = field(default_factory=dict)
+
+    def print_body(self, body: tuple[Stmt, ...], depth: int) -> None:
+        body = decompose(body)
+        names = loop_identifiers(_loops_of(body), frozenset(self.buffers.values()))
+        if self.mark in names:
+            self.marks = {names[self.mark]: self.mark}
+        self._block(rename_loops(body, names), depth, named=frozenset())
+
+    def _block(self, body: tuple[Stmt, ...], depth: int, named: frozenset[str]) -> None:
+        """Print statements; a comment announces each stage where its own part begins."""
+        before = named
+        for stmt in body:
+            stages = _stages_of(stmt)
+            if len(stages) == 1 and stages != before:
+                (stage,) = stages
+                if stage in self.origins:
+                    self._line(depth, f"# {self.origins[stage]}")
+            before = stages
+            self._statement(stmt, depth, stages)
+        if not body:
+            self._line(depth, "pass")
+
+    def _statement(self, stmt: Stmt, depth: int, stages: frozenset[str]) -> None:
+        match stmt:
+            case For(kind="vector") if self.checked:
+                self._lanes(stmt, depth, (), ())
+            case For():
+                loops = _rectangle(stmt)
+                self._loop_line(loops, depth)
+                self._block(loops[-1].body, depth + 1, stages)
+            case If(condition, body):
+                self._line(depth, f"if {condition_text(condition)}:")
+                self._block(body, depth + 1, stages)
+            case _:
+                self._line(depth, self._assignment(stmt))
+
+    def _loop_line(self, loops: tuple[For, ...], depth: int) -> None:
+        first = loops[0]
+        names = ", ".join(loop.name for loop in loops)
+        if len(loops) > 1:
+            domain = f"grid({', '.join(str(loop.hi) for loop in loops)})"
+        else:
+            domain = _range(first)
+        if self.checked and first.kind == "parallel":
+            domain = f"ir_shuffled({domain})"
+        text = f"for {names} in {domain}:"
+        notes: list[str] = [] if first.kind == "serial" else [first.kind]
+        notes += [f"<--- {self.marks[loop.name]}" for loop in loops if loop.name in self.marks]
+        self._line(depth, text + (f"  # {', '.join(notes)}" if notes else ""))
+
+    def _assignment(self, leaf: Leaf) -> str:
+        target = _element(leaf.buffer, leaf.index, self.buffers)
+        if isinstance(leaf, Store):
+            return f"{target} = {value_text(leaf.value, self.buffers)}"
+        if leaf.function in _INFIX:
+            return f"{target} {_INFIX[leaf.function][0]}= {value_text(leaf.value, self.buffers)}"
+        return f"{target} = {value_text(_stored(leaf), self.buffers)}"
+
+    def _lanes(self, stmt: Stmt, depth: int, lanes: tuple[For, ...], mask: Condition) -> None:
+        """Print what is inside a vector loop statement by statement, all lanes at a time."""
+        match stmt:
+            case For(kind="vector"):
+                for inner in stmt.body:
+                    self._lanes(inner, depth, (*lanes, stmt), mask)
+            case For():
+                _require_uniform(stmt, lanes)
+                self._loop_line((stmt,), depth)
+                for inner in stmt.body:
+                    self._lanes(inner, depth + 1, lanes, mask)
+            case If(condition, body):
+                for inner in body:
+                    self._lanes(inner, depth, lanes, mask + condition)
+            case _:
+                index = "".join(f"{i}, " for i in stmt.index)
+                item = f"(({index.rstrip(' ')}), {value_text(_stored(stmt), self.buffers)})"
+                clauses = "".join(f" for {lane.name} in {_range(lane)}" for lane in lanes)
+                clauses += f" if {condition_text(mask)}" if mask else ""
+                target = self.buffers.get(stmt.buffer, stmt.buffer)
+                self._line(depth, f"ir_store({target}, [{item}{clauses}])")
+
+    def _line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+
+def _stored(leaf: Leaf) -> Value:
+    """What a leaf of a decomposed body stores."""
+    if isinstance(leaf, Store):
+        return leaf.value
+    return Call(leaf.function, (Load(leaf.buffer, leaf.index), leaf.value))
+
+
+def _range(loop: For) -> str:
+    return f"range({loop.hi})" if loop.lo == Index() else f"range({loop.lo}, {loop.hi})"
+
+
+def _rectangle(loop: For) -> tuple[For, ...]:
+    """`loop` and the loops directly inside it that share its kind, start at 0 and do not use it."""
+    loops = [loop]
+    names = {loop.name}
+    while len(loops[-1].body) == 1 and loop.kind in _MERGED_KINDS and loop.lo == Index():
+        (inner,) = loops[-1].body
+        if not isinstance(inner, For) or inner.kind != loop.kind or inner.lo != Index():
+            break
+        if inner.name in names or variables(inner.hi) & names:
+            break
+        loops.append(inner)
+        names.add(inner.name)
+    return tuple(loops)
+
+
+def _require_uniform(loop: For, lanes: tuple[For, ...]) -> None:
+    used = variables(loop.lo) | variables(loop.hi)
+    for lane in lanes:
+        if lane.name in used:
+            raise IRError(
+                "vector-bounds",
+                f"bounds of loop {loop.name} depend on the vector loop {lane.name} around it",
+            )
