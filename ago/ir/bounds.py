@@ -1,13 +1,15 @@
 """Interval analysis of indices: constant bounds, symbolic extremes, range-based simplification.
 
-Read `interval` first. `Ranges` maps each loop variable to its inclusive range. `extremes` eliminates
-inner loops from an index, which is how the region that a loop reads of a buffer is found. All
-results are sound: an interval may be wider than the set of values, never narrower.
+Read `interval` first. `Ranges` maps each loop variable to its inclusive range. `extremes`
+eliminates inner loops from an index, which is how the region that a loop reads of a buffer is
+found. All results are sound: an interval may be wider than the set of values, never narrower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from ago.ir.index import (
     Atom,
@@ -17,6 +19,7 @@ from ago.ir.index import (
     Min,
     Mod,
     Var,
+    evaluate,
     map_atoms,
     maximum,
     minimum,
@@ -31,6 +34,9 @@ Interval = tuple[int, int]
 
 Ranges = Mapping[str, Interval]
 """Inclusive range of each loop variable, by loop name."""
+
+_MOST_CASES = 512
+"""How many assignments `never_negative` enumerates at most."""
 
 
 def interval(index: Index, ranges: Ranges) -> Interval:
@@ -193,13 +199,83 @@ def prove(condition: Index, ranges: Ranges, known: Condition = ()) -> bool | Non
 
 
 def guarded_interval(index: Index, ranges: Ranges, known: Condition) -> Interval:
-    """`interval`, tightened by guards that bound `index` up to a constant."""
-    low, high = interval(index, ranges)
-    for fact in known:
-        difference = index - fact
-        if difference.is_constant:
-            low = max(low, difference.const)
-        total = index + fact
-        if total.is_constant:
-            high = min(high, total.const)
+    """`interval`, tightened by guards that share variables with `index`."""
+    low = max(interval(form, ranges)[0] for form in _lower_forms(index, known))
+    high = min(-interval(form, ranges)[0] for form in _lower_forms(-index, known))
     return low, high
+
+
+def _lower_forms(index: Index, known: Condition) -> Iterator[Index]:
+    """Expressions that `index` is never below, given that every index of `known` is at least 0.
+
+    Subtracting a multiple of a fact makes an expression smaller; multiples that cancel a variable
+    may make its interval tighter.
+    """
+    yield index
+    for position, fact in enumerate(known):
+        coefficients = dict(fact.terms)
+        factors = {c // coefficients[a] for a, c in index.terms if _divides(coefficients.get(a), c)}
+        for factor in sorted(factors):
+            yield from _lower_forms(index - fact * factor, known[position + 1 :])
+
+
+def _divides(coefficient: int | None, other: int) -> bool:
+    return coefficient is not None and coefficient * other > 0 and other % coefficient == 0
+
+
+def never_negative(
+    index: Index, loops: Sequence[For], ranges: Ranges, known: Condition = ()
+) -> bool:
+    """Whether `index >= 0` is proved wherever `loops` run and `known` holds.
+
+    Stronger than intervals: where those fail, loops are eliminated from the inside by their own
+    bounds, so that a bound cancels against the index, and what then depends on min, max, // or %
+    of few values is enumerated.
+
+    Args:
+        index: The expression; all its variables belong to `loops`.
+        loops: Enclosing loops, outermost first.
+        ranges: Their ranges, as `loop_ranges` gives them.
+        known: Indices that are at least 0 here.
+
+    Returns:
+        True if proved; False if not, which is no proof of the contrary.
+    """
+    forms = list(_lower_forms(index, known))
+    if any(interval(form, ranges)[0] >= 0 for form in forms):
+        return True
+    return any(_never_negative_symbolically(form, loops, ranges) for form in forms)
+
+
+def _never_negative_symbolically(index: Index, loops: Sequence[For], ranges: Ranges) -> bool:
+    forms = [index]
+    for loop in reversed(loops):
+        if loop.name in variables(forms[-1]):
+            form, _ = extremes(forms[-1], (loop,))
+            if interval(form, ranges)[0] >= 0:
+                return True
+            forms.append(form)
+    return any(_never_negative_by_cases(form, ranges) for form in reversed(forms))
+
+
+def _never_negative_by_cases(index: Index, ranges: Ranges) -> bool:
+    if all(isinstance(atom, Var) for atom, _ in index.terms):
+        return False  # its interval was exact already
+    names = sorted(variables(index))
+    domains = [range(ranges[n][0], ranges[n][1] + 1) for n in names]
+    if math.prod(map(len, domains)) > _MOST_CASES:
+        return False
+    cases = itertools.product(*domains)
+    return all(evaluate(index, dict(zip(names, case, strict=True))) >= 0 for case in cases)
+
+
+def loop_ranges(loops: Sequence[For]) -> dict[str, Interval]:
+    """The inclusive range of each loop's variable, from the outermost loop inwards.
+
+    Raises:
+        KeyError: A bound uses a variable of no loop outside it.
+    """
+    ranges: dict[str, Interval] = {}
+    for loop in loops:
+        ranges[loop.name] = loop_interval(loop, ranges)
+    return ranges

@@ -61,7 +61,7 @@ def _update(loop: For, done: set[int]) -> For:
 
 
 def _init_nest(body: tuple[Stmt, ...], leaf: Reduce) -> tuple[Stmt, ...]:
-    """The loops and guards of `body` around `leaf` that do not reduce, around its initialisation."""
+    """The initialisation of `leaf` inside those loops and guards of `body` that do not reduce."""
     for stmt in body:
         if stmt is leaf:
             return (Store(leaf.stage, leaf.buffer, leaf.index, leaf.init),)

@@ -1,8 +1,8 @@
 """What a loop nest is made of: axes and stages, statements, buffers.
 
-Read `Stage` first, then `For`. A stage is one operator's naive nest in compact form; statements are
-what schedules rewrite. All of it is immutable, and a rewrite shares what it did not touch. Loops and
-their variables have one stable name, `conv.y.0`, unique in the program.
+Read `Stage` first, then `For`. A stage is one operator's naive nest in compact form; statements
+are what schedules rewrite. All of it is immutable, and a rewrite shares what it did not touch.
+Loops and their variables have one stable name, `conv.y.0`, unique in the program.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Stage:
         reduce: Function that accumulates (`"add"`, `"max"`), or None for a plain store.
         init: Start value of the accumulation, in the spatial axes; None for a plain store.
         origin: Name of the graph node it came from, for comments and errors.
+        guard: Where it computes anything at all; empty means everywhere.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Stage:
     reduce: str | None = None
     init: Value | None = None
     origin: str = ""
+    guard: Condition = ()
 
     def loop(self, axis: str) -> str:
         """The name of the naive loop over `axis`."""
@@ -90,7 +92,7 @@ class Stage:
 
     def nest(self) -> Stmt:
         """The naive nest: serial loops over the axes in order around `leaf()`."""
-        body: Stmt = self.leaf()
+        body: Stmt = If(self.guard, (self.leaf(),)) if self.guard else self.leaf()
         for axis in reversed(self.axes):
             body = For(self.loop(axis.name), Index(), as_index(axis.extent), "serial", (body,))
         return body

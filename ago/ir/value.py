@@ -1,9 +1,9 @@
 """Scalar value expressions: what a statement stores.
 
-Read `Value` first: constants, guarded loads, calls of named scalar functions, and selects. A `Select`
-evaluates only the branch its condition picks, so it guards a load that would be out of bounds. The
-functions that `Call` may name are the rows of `FUNCTIONS`, each with its numpy meaning; the intrinsic
-tables of the backends implement the same rows.
+Read `Value` first: constants, guarded loads, calls of named scalar functions, and selects. A
+`Select` evaluates only the branch its condition picks, so it guards a load that would be out of
+bounds. The functions that `Call` may name are the rows of `FUNCTIONS`, each with its numpy meaning;
+the intrinsic tables of the backends implement the same rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`then` where every index of `condition` is at least 0, else `otherwise`; the other is not evaluated."""
+    """`then` where all of `condition` holds, else `otherwise`; only that branch is evaluated."""
 
     condition: Condition
     then: Value
@@ -93,7 +93,7 @@ def loads(value: Value, guard: Condition = ()) -> Iterator[tuple[Load, Condition
 
 
 def map_value(value: Value, change: Callable[[Value], Value | None]) -> Value:
-    """Rebuild `value` top-down: where `change` returns a value it replaces the subtree, else recurse."""
+    """Rebuild `value` top-down: what `change` returns replaces a subtree; None recurses."""
     replaced = change(value)
     if replaced is not None:
         return replaced

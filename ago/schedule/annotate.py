@@ -1,0 +1,88 @@
+"""`unroll` and `vectorize`: how a loop's iterations are executed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ago.ir.nest import For, LoopKind, Reduce, leaves, walk
+from ago.ir.program import Program
+from ago.schedule.refusals import refuse
+from ago.schedule.tree import find_loop, replace_stmt
+
+
+def unroll(program: Program, loop: str) -> Program:
+    """Expand a loop's iterations into straight-line code when it is emitted.
+
+    Rewrite::
+
+        for v in [0, n): S(v)   →   S(0); S(1); ...
+
+    Requires:
+        1. `loop` exists and is serial (`unknown-loop`, `not-serial`).
+
+    Args:
+        program: The program.
+        loop: Name of the loop.
+
+    Returns:
+        The rewritten program; the loop keeps its name.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import matmul
+        >>> from ago.schedule.tree import find_loop
+        >>> find_loop(unroll(matmul(4, 6, 5), "C.i"), "C.i").kind
+        'unrolled'
+    """
+    return _set_kind(program, loop, "unrolled")
+
+
+def vectorize(program: Program, loop: str) -> Program:
+    """Run a loop's iterations as lanes of vector operations: all loads, then all stores.
+
+    Rewrite::
+
+        for v in [0, n): S(v)   →   S([0, n))
+
+    Requires:
+        1. `loop` exists and is serial (`unknown-loop`, `not-serial`).
+        2. No loop is inside it (`not-innermost`).
+        3. No reduction accumulates over it (`vector-reduces`).
+
+    Args:
+        program: The program.
+        loop: Name of the loop.
+
+    Returns:
+        The rewritten program; the loop keeps its name.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import matmul
+        >>> from ago.schedule.reorder import reorder
+        >>> from ago.schedule.tree import find_loop
+        >>> find_loop(vectorize(reorder(matmul(4, 6, 5), ["C.k", "C.j"]), "C.j"), "C.j").kind
+        'vector'
+    """
+    old = find_loop(program, loop)
+    if any(isinstance(stmt, For) for stmt in walk(old.body)):
+        message = f"{loop} has loops inside"
+        raise refuse("not-innermost", program, message, loop=loop, hint="reorder it inside first")
+    for leaf in leaves(old.body):
+        if isinstance(leaf, Reduce) and loop in leaf.loops:
+            message = f"{loop} is a reduce loop of {leaf.stage}"
+            hint = "vectorise a spatial loop"
+            raise refuse("vector-reduces", program, message, loop=loop, hint=hint)
+    return _set_kind(program, loop, "vector")
+
+
+def _set_kind(program: Program, loop: str, kind: LoopKind) -> Program:
+    old = find_loop(program, loop)
+    if old.kind != "serial":
+        message = f"{loop} is already {old.kind}"
+        raise refuse("not-serial", program, message, loop=loop)
+    return replace_stmt(program, old, (replace(old, kind=kind),))

@@ -1,0 +1,151 @@
+"""`compute_at`: a producer is computed inside a loop of its consumer, just what that loop reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ago.ir.bounds import Interval, simplify
+from ago.ir.index import Index, Var, as_index, var
+from ago.ir.nest import For, Stage, Stmt, substitute_body
+from ago.ir.program import Program
+from ago.schedule.refusals import refuse
+from ago.schedule.region import Box, clip, touched
+from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+
+
+@dataclass(frozen=True, slots=True)
+class _AxisRange:
+    low: Index
+    extent: Index
+
+
+def compute_at(program: Program, stage: str, loop: str) -> Program:
+    """Move a producer's naive nest to the start of each iteration of a loop of its consumer.
+
+    Rewrite::
+
+        for all q: P[q] = p(q)            for c: for q in region(c): P[q] = p(q)
+        for c: for i: C = f(P[g(c, i)]) →        for i: C = f(P[g(c, i)])
+
+    The region is the box that the loop's body reads of the producer's buffer, clipped to the
+    producer's domain. The producer keeps the names of its loops; each starts at 0 and is relative
+    to the region. Elements in several regions are computed again, which costs time only.
+
+    Requires:
+        1. `stage` and `loop` exist (`unknown-stage`, `unknown-loop`).
+        2. The producer is still its naive nest at the top of the program (`stage-scheduled`) and
+           does not write an output (`stage-is-output`).
+        3. It stands before the loop (`order`), all its readers inside (`not-consumer-loop`).
+        4. The region is a box in the producer's axes (`no-region`).
+
+    Args:
+        program: The program.
+        stage: Name of the producer.
+        loop: Name of a loop of the consumer.
+
+    Returns:
+        The rewritten program.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import matmul
+        >>> from ago.schedule.tree import loop_names
+        >>> loop_names(compute_at(matmul(4, 6, 5, relu=True), "C", "R.i"))
+        ('R.i', 'C.i', 'C.j', 'C.k', 'R.j')
+    """
+    producer = find_stage(program, stage)
+    nest = naive_nest(program, producer)
+    path = find_path(program, loop)
+    consumer = path[-1]
+    assert isinstance(consumer, For)
+    _check_place(program, producer, nest, path[0], consumer)
+    ranges = ranges_of(path)
+    box = touched(consumer.body, producer.buffer, ranges, stores=False)
+    assert box is not None
+    box = clip(box, program.buffer(producer.buffer).shape, ranges)
+    axes = _axis_ranges(program, producer, box, ranges)
+    moved = _regenerate(producer, axes)
+    placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
+    return placed.with_body(tuple(s for s in placed.body if s is not nest))
+
+
+def find_stage(program: Program, stage: str) -> Stage:
+    """The stage called `stage`.
+
+    Raises:
+        ScheduleError: `unknown-stage`.
+    """
+    for candidate in program.stages:
+        if candidate.name == stage:
+            return candidate
+    hint = f"stages are {', '.join(s.name for s in program.stages)}"
+    raise refuse("unknown-stage", program, f"no stage is called {stage!r}", hint=hint)
+
+
+def naive_nest(program: Program, stage: Stage) -> Stmt:
+    """The statement at the top of the program that is the stage's naive nest.
+
+    Raises:
+        ScheduleError: `stage-scheduled`.
+    """
+    naive = stage.nest()
+    for stmt in program.body:
+        if stmt == naive:
+            return stmt
+    message = f"{stage.name} is no longer a naive nest at the top"
+    hint = "schedule from consumer to producer: compute_at first, then split its loops"
+    raise refuse("stage-scheduled", program, message, hint=hint)
+
+
+def _check_place(program: Program, producer: Stage, nest: Stmt, top: Stmt, consumer: For) -> None:
+    if program.buffer(producer.buffer).scope == "output":
+        message = f"{producer.name} writes the output {producer.buffer}"
+        raise refuse("stage-is-output", program, message)
+    position = {id(stmt): i for i, stmt in enumerate(program.body)}
+    if position[id(nest)] >= position[id(top)]:
+        message = f"{producer.name} does not come before {consumer.name}"
+        raise refuse("order", program, message, loop=consumer.name)
+    elsewhere = replace_stmt(program, consumer, ()).body
+    if not reads(consumer.body, producer.buffer) or reads(elsewhere, producer.buffer):
+        message = f"{producer.buffer} is not read by {consumer.name} alone"
+        hint = "choose a loop around every reader"
+        raise refuse("not-consumer-loop", program, message, loop=consumer.name, hint=hint)
+
+
+def _axis_ranges(
+    program: Program, producer: Stage, box: Box, ranges: Mapping[str, Interval]
+) -> dict[str, _AxisRange]:
+    """The range of each spatial axis that covers `box`; whole where no index mentions the axis."""
+    found: dict[str, _AxisRange] = {}
+    for index, low, high in zip(producer.index, box.low, box.high, strict=True):
+        low, high = low - index.const, high - index.const
+        terms = sorted(index.terms, key=lambda term: -term[1])
+        for atom, stride in terms:
+            if not isinstance(atom, Var) or atom.name in found:
+                message = f"{producer.buffer} is written at {index}"
+                raise refuse("no-region", program, message)
+            first, last = simplify(low // stride, ranges), simplify(high // stride, ranges)
+            found[atom.name] = _AxisRange(first, simplify(last - first + 1, ranges))
+            if first == last:
+                low, high = low - first * stride, high - first * stride
+            else:
+                low, high = Index(), as_index(stride - 1)
+    return found
+
+
+def _regenerate(producer: Stage, axes: Mapping[str, _AxisRange]) -> Stmt:
+    """The producer's nest over `axes` instead of its whole domain."""
+    offsets = {name: a.low + var(name) for name, a in axes.items()}
+    inner = producer.nest()
+    loops: list[For] = []
+    while isinstance(inner, For):
+        loops.append(inner)
+        (inner,) = inner.body
+    body: tuple[Stmt, ...] = substitute_body((inner,), offsets)
+    for loop in reversed(loops):
+        extent = axes[loop.name].extent if loop.name in axes else loop.hi
+        body = (replace(loop, hi=extent, body=body),)
+    return body[0]

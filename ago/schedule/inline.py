@@ -1,0 +1,99 @@
+"""`inline`: an element-wise producer disappears into its consumers' expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ago.ir.index import Index, Var
+from ago.ir.nest import For, If, Leaf, Reduce, Stage, Stmt, leaves, rewrite
+from ago.ir.program import Program
+from ago.ir.value import Load, Value, map_value, substitute_value
+from ago.schedule.compute_at import find_stage
+from ago.schedule.refusals import refuse
+
+
+def inline(program: Program, stage: str) -> Program:
+    """Replace every load of a stage's buffer by the stage's expression.
+
+    Rewrite::
+
+        for q: P[q] = f(q)
+        for i: C[i] = g(P[h(i)])   →   for i: C[i] = g(f(h(i)))
+
+    Requires:
+        1. The stage exists (`unknown-stage`) and writes an intermediate buffer (`stage-is-output`).
+        2. It is a plain store at the variables of its axes, without a guard (`not-elementwise`).
+
+    Args:
+        program: The program.
+        stage: Name of the stage; it is gone afterwards, with its buffer.
+
+    Returns:
+        The rewritten program.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import chain
+        >>> [s.name for s in inline(chain(4, 6), "S").stages]
+        ['R']
+    """
+    producer = find_stage(program, stage)
+    if program.buffer(producer.buffer).scope == "output":
+        raise refuse("stage-is-output", program, f"{stage} writes the output {producer.buffer}")
+    axes = _plain_axes(program, producer)
+
+    def load(value: Value) -> Value | None:
+        if not isinstance(value, Load) or value.buffer != producer.buffer:
+            return None
+        at = {name: i for name, i in zip(axes, value.index, strict=True) if name is not None}
+        return substitute_value(producer.value, at)
+
+    def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if isinstance(stmt, For | If):
+            return () if _computes_only(stmt, producer) else None
+        return (_map_leaf(stmt, load),)
+
+    stages = tuple(_map_stage(s, load) for s in program.stages if s is not producer)
+    buffers = tuple(b for b in program.buffers if b.name != producer.buffer)
+    return replace(program, stages=stages, buffers=buffers, body=rewrite(program.body, change))
+
+
+def _plain_axes(program: Program, producer: Stage) -> list[str | None]:
+    """The loop whose variable is the index of each dimension; None for a constant 0."""
+    names = [_plain(index) for index in producer.index]
+    used = [name for name in names if name]
+    spatial = [producer.loop(a.name) for a in producer.axes]
+    if producer.reduce or producer.guard or None in names or sorted(used) != sorted(spatial):
+        message = f"{producer.name} is not one plain store for each point of its axes"
+        hint = "use compute_at for a reduction"
+        raise refuse("not-elementwise", program, message, hint=hint)
+    return [name or None for name in names]
+
+
+def _plain(index: Index) -> str | None:
+    """The variable that `index` is, an empty string for the constant 0, None for anything else."""
+    if index == Index():
+        return ""
+    match index.terms:
+        case ((Var(name), 1),) if index.const == 0:
+            return name
+    return None
+
+
+def _computes_only(stmt: For | If, producer: Stage) -> bool:
+    return all(leaf.stage == producer.name for leaf in leaves((stmt,)))
+
+
+def _map_stage(stage: Stage, load: Callable[[Value], Value | None]) -> Stage:
+    init = None if stage.init is None else map_value(stage.init, load)
+    return replace(stage, value=map_value(stage.value, load), init=init)
+
+
+def _map_leaf(leaf: Leaf, load: Callable[[Value], Value | None]) -> Leaf:
+    value = map_value(leaf.value, load)
+    if isinstance(leaf, Reduce):
+        return replace(leaf, value=value, init=map_value(leaf.init, load))
+    return replace(leaf, value=value)

@@ -1,0 +1,69 @@
+"""The conditions of all primitives, as one table, and how a refusal is made.
+
+Each code in `REFUSALS` stands for one numbered requirement of some primitive. `refuse` builds the
+error with the place, the reason and a hint; the nest it shows has the offending loop marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ago.errors import ScheduleError
+from ago.ir.printer import print_program
+from ago.ir.program import Program
+
+REFUSALS: Mapping[str, str] = {
+    "unknown-loop": "the named loop must exist; a split loop is retired and replaced by its parts",
+    "unknown-stage": "the named stage must exist",
+    "unknown-buffer": "the named buffer must exist",
+    "not-serial": "the loop must still be serial",
+    "extent-not-constant": "the loop's bounds must be constants",
+    "bad-factor": "a factor must be an integer of at least 1",
+    "unknown-tail": "a tail strategy is one of exact, guard, masked, shift, balance",
+    "split-not-exact": "tail `exact` needs a factor that divides the extent",
+    "shift-reduces": "tail `shift` computes elements twice, so it must not accumulate them twice",
+    "shift-in-place": "tail `shift` computes elements twice, so a statement must not read what it "
+    "writes",
+    "not-nested": "the loops to reorder must be perfectly nested",
+    "bounds-depend": "a loop's bounds must not depend on a loop that would be inside it",
+    "repeated-loop": "each loop may be named once",
+    "not-innermost": "a vectorised loop must be innermost",
+    "vector-reduces": "a vectorised loop must not be a reduction's",
+    "stage-scheduled": "the stage must still be its naive nest at the top of the program",
+    "not-elementwise": "an inlined stage must be a plain store, one element for each point",
+    "stage-is-output": "an inlined or moved stage must not write an output of the program",
+    "not-consumer-loop": "every read of the producer must be inside the loop",
+    "no-region": "the region that the loop reads must be a box in the producer's axes",
+    "order": "the producer must come before the loop it is computed at",
+    "not-intermediate": "the buffer must be an intermediate one",
+    "used-outside": "every access of the buffer must be inside the loop",
+    "no-reduction": "the stage must be a reduction that writes an output",
+    "not-constant": "only a constant buffer can be packed",
+    "many-accesses": "a packed buffer must be read in one way only",
+    "free-variable": "the packed index must depend on the given loops only",
+    "cannot-round": "an axis can be rounded only where it stands alone in every index",
+    "cannot-collapse": "collapsed axes must stand side by side, alone, in every access",
+    "no-guard": "there must be a guard in the loop that depends on it or on a loop outside it",
+    "bad-range": "the interior must lie inside the loop",
+    "trace-version": "a trace replays only with the version of the format it was written in",
+    "trace-workload": "a trace replays only on the workload it was made for",
+    "unknown-primitive": "an instruction must name a primitive",
+    "missing-decision": "a replayed decision must be present in the trace",
+    "outside-domain": "a decision must be one of the candidates offered",
+}
+
+
+def refuse(
+    code: str, program: Program, message: str, *, loop: str | None = None, hint: str = ""
+) -> ScheduleError:
+    """The error for a violated requirement, with the nest printed and `loop` marked.
+
+    Args:
+        code: A key of `REFUSALS`.
+        program: The program that stays as it is.
+        message: What was asked of which loop or buffer, with the numbers.
+        loop: The loop to mark in the printed nest.
+        hint: What would be legal.
+    """
+    nest = print_program(program, mark=loop)
+    return ScheduleError(code, f"{message}\n  rule: {REFUSALS[code]}\n{nest}", hint)

@@ -1,0 +1,77 @@
+"""Which part of a buffer a loop touches, as a box of symbolic bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ago.ir.bounds import Interval, extremes, interval, simplify
+from ago.ir.index import Index, maximum, minimum
+from ago.ir.nest import For, If, Reduce, Stmt
+from ago.ir.value import loads
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Inclusive bounds along each dimension of a buffer, in the variables of outer loops."""
+
+    low: tuple[Index, ...]
+    high: tuple[Index, ...]
+
+
+def touched(
+    body: tuple[Stmt, ...], buffer: str, ranges: Mapping[str, Interval], *, stores: bool
+) -> Box | None:
+    """The smallest box that holds every access below `body` to `buffer`.
+
+    Args:
+        body: Statements inside the loop in question.
+        buffer: The buffer.
+        ranges: Ranges of the loops around `body`, to simplify with.
+        stores: Whether stores count as well as loads.
+
+    Returns:
+        Bounds in the variables of the loops around `body`; None without an access.
+    """
+    low: tuple[Index, ...] | None = None
+    high: tuple[Index, ...] = ()
+    for index, loops in _accesses(body, buffer, (), stores=stores):
+        bounds = [extremes(i, loops) for i in index]
+        first, last = tuple(b[0] for b in bounds), tuple(b[1] for b in bounds)
+        if low is None:
+            low, high = first, last
+        else:
+            low = tuple(minimum(a, b) for a, b in zip(low, first, strict=True))
+            high = tuple(maximum(a, b) for a, b in zip(high, last, strict=True))
+    if low is None:
+        return None
+    return Box(tuple(simplify(i, ranges) for i in low), tuple(simplify(i, ranges) for i in high))
+
+
+def _accesses(
+    body: tuple[Stmt, ...], buffer: str, loops: tuple[For, ...], *, stores: bool
+) -> Iterator[tuple[tuple[Index, ...], Sequence[For]]]:
+    """Each index with which `buffer` is accessed, and the loops between `body` and the access."""
+    for stmt in body:
+        match stmt:
+            case For():
+                yield from _accesses(stmt.body, buffer, (*loops, stmt), stores=stores)
+            case If():
+                yield from _accesses(stmt.body, buffer, loops, stores=stores)
+            case _:
+                if stores and stmt.buffer == buffer:
+                    yield stmt.index, loops
+                values = (stmt.init, stmt.value) if isinstance(stmt, Reduce) else (stmt.value,)
+                for value in values:
+                    for load, _ in loads(value):
+                        if load.buffer == buffer:
+                            yield load.index, loops
+
+
+def clip(box: Box, shape: Sequence[int], ranges: Mapping[str, Interval]) -> Box:
+    """`box` cut to the extents of a buffer where the ranges do not already prove it inside."""
+    low, high = [], []
+    for first, last, extent in zip(box.low, box.high, shape, strict=True):
+        low.append(maximum(first, 0) if interval(first, ranges)[0] < 0 else first)
+        high.append(minimum(last, extent - 1) if interval(last, ranges)[1] >= extent else last)
+    return Box(tuple(low), tuple(high))

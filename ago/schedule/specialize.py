@@ -1,0 +1,66 @@
+"""`specialize`: a guard is tested once at a loop instead of at every element inside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ago.ir.index import variables
+from ago.ir.nest import For, If, Stmt, rename_loops, walk
+from ago.ir.program import Program
+from ago.ir.simplify import simplify_body
+from ago.schedule.peel import guards_below
+from ago.schedule.refusals import refuse
+from ago.schedule.tree import find_path, ranges_of, replace_stmt
+
+
+def specialize(program: Program, loop: str) -> Program:
+    """Hoist the guards that do not change inside a loop's body to the start of its iteration.
+
+    Rewrite::
+
+        for y: for x: P[y, x] = (y >= 1 ? f(y, x) : 0)
+        →  for y: if y >= 1: for x: P[y, x] = f(y, x)
+                  if y < 1:  for x: P[y, x] = 0
+
+    Loops of the second copy end in `.else`.
+
+    Requires:
+        1. `loop` exists (`unknown-loop`).
+        2. A guard below it depends on `loop` and on no loop inside it (`no-guard`).
+
+    Args:
+        program: The program.
+        loop: Name of the loop.
+
+    Returns:
+        The rewritten program. Of several guards the first is taken; repeat for the others.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import pad
+        >>> from ago.schedule.tree import loop_names
+        >>> loop_names(specialize(pad(4, 1), "P.y"))
+        ('P.y', 'P.x', 'P.x.else')
+    """
+    path = find_path(program, loop)
+    old = path[-1]
+    assert isinstance(old, For)
+    inner = {s.name for s in walk(old.body) if isinstance(s, For)}
+    guards = [
+        c for c, _ in guards_below(old.body) if loop in variables(c) and not variables(c) & inner
+    ]
+    if not guards:
+        hint = "peel separates guards along the loop itself"
+        raise refuse("no-guard", program, f"{loop} has no such guard", loop=loop, hint=hint)
+    holds, fails = guards[0], -guards[0] - 1
+    ranges = ranges_of(path)
+    known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
+    renamed = rename_loops(old.body, {name: f"{name}.else" for name in inner})
+    branches: list[Stmt] = []
+    for condition, body in ((holds, old.body), (fails, renamed)):
+        simple = simplify_body(body, ranges, (*known, condition))
+        if simple:
+            branches.append(If((condition,), simple))
+    return replace_stmt(program, old, (replace(old, body=tuple(branches)),))

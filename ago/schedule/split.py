@@ -1,0 +1,140 @@
+"""`split`: one loop becomes two, with a named strategy for the tail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, get_args
+
+from ago.ir.index import Index, as_index, maximum, minimum, var
+from ago.ir.nest import For, If, Reduce, Stmt, leaves, rewrite, substitute_body, walk
+from ago.ir.program import Program
+from ago.schedule.refusals import refuse
+from ago.schedule.tree import constant_extent, find_loop, leaf_loads, replace_stmt
+
+Tail = Literal["exact", "guard", "masked", "shift", "balance"]
+
+
+def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Program:
+    """Split a loop into `loop.0` over tiles and `loop.1` inside a tile.
+
+    Rewrite::
+
+        for v in [0, n): S(v)   →   for v.0 in [0, tiles): for v.1 in [0, size): S(at(v.0, v.1))
+
+    ========  ======================  ======================================================
+    tail      at(v.0, v.1)            what happens when `factor` does not divide `n`
+    ========  ======================  ======================================================
+    exact     factor * v.0 + v.1      refused
+    guard     factor * v.0 + v.1      the last tile is shorter
+    masked    factor * v.0 + v.1      tiles are full, an `If` masks the statements beyond `n`
+    shift     min(size*v.0, n-size)   tiles of one equalised size, the last overlaps its neighbour
+    balance   size*v.0 + min(v.0, r)  two tile sizes that differ by one, `r` tiles of the larger
+    ========  ======================  ======================================================
+
+    Requires:
+        1. `loop` exists and is serial, with constant bounds (`unknown-loop`, `not-serial`,
+           `extent-not-constant`).
+        2. `factor` is at least 1, `tail` a known strategy (`bad-factor`, `unknown-tail`).
+        3. exact: `factor` divides the extent (`split-not-exact`).
+        4. shift: no reduction accumulates across the loop, no statement reads the buffer it
+           writes (`shift-reduces`, `shift-in-place`).
+
+    Args:
+        program: The program.
+        loop: Name of the loop, retired by the split.
+        factor: Iterations of the inner loop (for shift and balance: at most that many).
+        tail: Strategy for a remainder.
+
+    Returns:
+        The rewritten program.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import matmul
+        >>> from ago.schedule.tree import loop_names
+        >>> loop_names(split(matmul(4, 6, 5), "C.j", 3))
+        ('C.i', 'C.j.0', 'C.j.1', 'C.k')
+    """
+    old = find_loop(program, loop)
+    _check(program, old, factor, tail)
+    extent = constant_extent(program, old)
+    if tail == "exact" and extent % factor:
+        hint = f"use a divisor of {extent}, or another tail: {', '.join(get_args(Tail)[1:])}"
+        message = f"split of {loop} with extent {extent} by {factor}"
+        raise refuse("split-not-exact", program, message, loop=loop, hint=hint)
+    if tail == "shift":
+        _check_shift(program, old)
+    outer, inner = f"{loop}.0", f"{loop}.1"
+    tiles, size, at = _tiling(extent, factor, tail, var(outer), var(inner))
+    body = substitute_body(old.body, {loop: at + old.lo})
+    body = _rename_in_reductions(body, {loop: (outer, inner)})
+    if tail == "masked" and extent % factor:
+        body = (If((extent - 1 - at,), body),)
+    nest = For(inner, Index(), size, "serial", body)
+    return replace_stmt(program, old, (For(outer, Index(), as_index(tiles), "serial", (nest,)),))
+
+
+def _check(program: Program, loop: For, factor: int, tail: str) -> None:
+    if loop.kind != "serial":
+        message = f"split of {loop.name}, which is {loop.kind}"
+        raise refuse("not-serial", program, message, loop=loop.name)
+    if factor < 1:
+        raise refuse("bad-factor", program, f"split of {loop.name} by {factor}", loop=loop.name)
+    if tail not in get_args(Tail):
+        message = f"split of {loop.name} with tail {tail!r}"
+        raise refuse("unknown-tail", program, message, loop=loop.name)
+
+
+def _check_shift(program: Program, loop: For) -> None:
+    for leaf in leaves(loop.body):
+        outside = isinstance(leaf, Reduce) and not _runs_whole(leaf, loop)
+        if outside:
+            message = f"split of {loop.name} would accumulate into {leaf.buffer} twice"
+            hint = "use guard or balance, or split before reordering reduce loops outside"
+            raise refuse("shift-reduces", program, message, loop=loop.name, hint=hint)
+        if any(load.buffer == leaf.buffer for load, _ in leaf_loads(leaf)):
+            message = f"split of {loop.name}: the statement reads and writes {leaf.buffer}"
+            raise refuse("shift-in-place", program, message, loop=loop.name, hint="use guard")
+
+
+def _runs_whole(leaf: Reduce, loop: For) -> bool:
+    """Whether all loops of the reduction are inside `loop`, so that it starts anew each time."""
+    inside = {stmt.name for stmt in walk(loop.body) if isinstance(stmt, For)}
+    return set(leaf.loops) <= inside
+
+
+def _tiling(
+    extent: int, factor: int, tail: Tail, outer: Index, inner: Index
+) -> tuple[int, Index, Index]:
+    """Number of tiles, extent of the inner loop, and the old variable in terms of the new."""
+    tiles = -(-extent // factor)
+    if tail == "shift":
+        size = -(-extent // max(tiles, 1))
+        return tiles, as_index(size), minimum(size * outer, extent - size) + inner
+    if tail == "balance" and tiles and extent % tiles:
+        size, larger = divmod(extent, tiles)
+        extra = minimum(1, maximum(larger - outer, 0))
+        return tiles, size + extra, size * outer + minimum(outer, larger) + inner
+    if tail == "balance":
+        factor = extent // max(tiles, 1)
+    size_now = as_index(factor)
+    if tail == "guard" and extent % factor:
+        size_now = minimum(factor, extent - factor * outer)
+    return tiles, size_now, factor * outer + inner
+
+
+def _rename_in_reductions(
+    body: tuple[Stmt, ...], parts: Mapping[str, tuple[str, ...]]
+) -> tuple[Stmt, ...]:
+    """`body` with each reduction's retired loops replaced by their parts."""
+
+    def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if not isinstance(stmt, Reduce) or not any(name in parts for name in stmt.loops):
+            return None
+        loops = tuple(new for name in stmt.loops for new in parts.get(name, (name,)))
+        return (replace(stmt, loops=loops),)
+
+    return rewrite(body, change)

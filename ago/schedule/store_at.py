@@ -1,0 +1,96 @@
+"""`store_at`: an intermediate buffer keeps only what one iteration of a loop uses of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ago.ir.bounds import interval, simplify
+from ago.ir.index import Index
+from ago.ir.nest import For, If, Leaf, Reduce, Scope, Stmt, leaves, rewrite
+from ago.ir.program import Program
+from ago.ir.value import Load, Value, map_value
+from ago.schedule.refusals import refuse
+from ago.schedule.region import touched
+from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+
+
+def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register") -> Program:
+    """Shrink a buffer to the box that one iteration of `loop` touches, and move it to `scope`.
+
+    Rewrite::
+
+        P: [h, w, c]                      P: [1, 4, 16] in registers
+        for t: ... P[y, 4*t + x, k] ... → for t: ... P[0, x, k] ...
+
+    Requires:
+        1. `buffer` and `loop` exist (`unknown-buffer`, `unknown-loop`).
+        2. The buffer is an intermediate one (`not-intermediate`).
+        3. Every access is inside the loop (`used-outside`).
+
+    Args:
+        program: The program.
+        buffer: Name of the buffer.
+        loop: Name of the loop whose iterations each have their own copy.
+        scope: `register`, `stack` or `workspace`.
+
+    Returns:
+        The rewritten program.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import matmul
+        >>> from ago.schedule.compute_at import compute_at
+        >>> program = compute_at(matmul(4, 6, 5, relu=True), "C", "R.i")
+        >>> store_at(program, "C", "R.i", "stack").buffer("C").shape
+        (1, 6)
+    """
+    old = next((b for b in program.buffers if b.name == buffer), None)
+    if old is None:
+        hint = f"buffers are {', '.join(b.name for b in program.buffers)}"
+        raise refuse("unknown-buffer", program, f"no buffer is called {buffer!r}", hint=hint)
+    if old.scope in {"input", "output", "constant"}:
+        message = f"{buffer} is an {old.scope}"
+        raise refuse("not-intermediate", program, message)
+    path = find_path(program, loop)
+    home = path[-1]
+    assert isinstance(home, For)
+    elsewhere = replace_stmt(program, home, ()).body
+    written = any(leaf.buffer == buffer for leaf in leaves(elsewhere))
+    if written or reads(elsewhere, buffer):
+        message = f"{buffer} is used outside {loop}"
+        hint = "compute_at its producer here first, or choose an outer loop"
+        raise refuse("used-outside", program, message, loop=loop, hint=hint)
+    ranges = ranges_of(path)
+    box = touched(home.body, buffer, ranges, stores=True)
+    if box is None:
+        raise refuse("used-outside", program, f"{buffer} is not used in {loop}", loop=loop)
+    extents = [
+        simplify(high - low + 1, ranges) for low, high in zip(box.low, box.high, strict=True)
+    ]
+    shape = tuple(interval(extent, ranges)[1] for extent in extents)
+    body = _shifted(home.body, buffer, box.low)
+    moved = replace_stmt(program, home, (replace(home, body=body),))
+    return moved.with_buffer(replace(old, shape=shape, scope=scope))
+
+
+def _shifted(body: tuple[Stmt, ...], buffer: str, low: tuple[Index, ...]) -> tuple[Stmt, ...]:
+    """`body` with every access to `buffer` made relative to `low`."""
+
+    def at(index: tuple[Index, ...]) -> tuple[Index, ...]:
+        return tuple(i - first for i, first in zip(index, low, strict=True))
+
+    def load(value: Value) -> Value | None:
+        if isinstance(value, Load) and value.buffer == buffer:
+            return Load(buffer, at(value.index))
+        return None
+
+    def leaf(stmt: Leaf) -> Leaf:
+        index = at(stmt.index) if stmt.buffer == buffer else stmt.index
+        value = map_value(stmt.value, load)
+        if isinstance(stmt, Reduce):
+            return replace(stmt, index=index, value=value, init=map_value(stmt.init, load))
+        return replace(stmt, index=index, value=value)
+
+    return rewrite(body, lambda s: None if isinstance(s, For | If) else (leaf(s),))

@@ -1,0 +1,229 @@
+"""Schedules as data: `Schedule` records what is applied, `Trace` is the record.
+
+Read `Trace` first. It holds instructions (a primitive and its arguments) and the decisions that led
+to them, all plain data. It replays on the same workload to the same program, is saved as JSON or
+as a Python script that a person can run and edit.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec
+
+from ago.errors import ScheduleError
+from ago.ir.program import Program
+from ago.ir.workload import workload_key
+from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.cache_write import cache_write
+from ago.schedule.chooser import Chooser, Decision, DefaultChooser
+from ago.schedule.collapse import collapse
+from ago.schedule.compute_at import compute_at
+from ago.schedule.inline import inline
+from ago.schedule.pack import pack
+from ago.schedule.peel import partition_loop, peel
+from ago.schedule.refusals import REFUSALS
+from ago.schedule.reorder import reorder
+from ago.schedule.round_axis import round_axis
+from ago.schedule.specialize import specialize
+from ago.schedule.split import split
+from ago.schedule.store_at import store_at
+
+TRACE_VERSION = 1
+
+PRIMITIVES: Mapping[str, Callable[..., Program]] = {
+    primitive.__name__: primitive
+    for primitive in (
+        cache_write,
+        collapse,
+        compute_at,
+        inline,
+        pack,
+        partition_loop,
+        peel,
+        reorder,
+        round_axis,
+        specialize,
+        split,
+        store_at,
+        unroll,
+        vectorize,
+    )
+}
+"""Every primitive by name: what an instruction may call."""
+
+Argument = int | str | tuple[int | str, ...]
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One applied primitive.
+
+    Attributes:
+        primitive: A key of `PRIMITIVES`.
+        args: Names and values of its arguments, in the order of its signature.
+    """
+
+    primitive: str
+    args: tuple[tuple[str, Argument], ...]
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{name}={value!r}" for name, value in self.args)
+        return f"{self.primitive}({args})"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A schedule as data.
+
+    Attributes:
+        workload: `workload_key` of the naive program it was made for.
+        instructions: What was applied, in order.
+        decisions: What was chosen, by key, in the order of asking.
+        version: Version of this format.
+    """
+
+    workload: str
+    instructions: tuple[Instruction, ...] = ()
+    decisions: tuple[tuple[str, Decision], ...] = ()
+    version: int = TRACE_VERSION
+
+    def replay(self, program: Program) -> Program:
+        """Apply the instructions to the naive program they were recorded on.
+
+        Args:
+            program: A naive program with the trace's workload key.
+
+        Returns:
+            The scheduled program, the same each time.
+
+        Raises:
+            ScheduleError: `trace-version`, `trace-workload`, `unknown-primitive`, or the refusal
+                of an instruction.
+        """
+        if self.version != TRACE_VERSION:
+            what = f"the trace has version {self.version}, this is {TRACE_VERSION}"
+            raise _refusal("trace-version", what)
+        key = workload_key(program)
+        if key != self.workload:
+            what = f"the trace is for workload {self.workload}, the program is {key}"
+            raise _refusal("trace-workload", what)
+        for instruction in self.instructions:
+            if instruction.primitive not in PRIMITIVES:
+                raise _refusal("unknown-primitive", f"no primitive {instruction.primitive!r}")
+            program = PRIMITIVES[instruction.primitive](program, **dict(instruction.args))
+        return program
+
+    def to_json(self) -> str:
+        """The trace as one line of JSON."""
+        return json.dumps(
+            {
+                "version": self.version,
+                "workload": self.workload,
+                "decisions": dict(self.decisions),
+                "instructions": [[i.primitive, dict(i.args)] for i in self.instructions],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """The trace that `to_json` wrote.
+
+        Raises:
+            ScheduleError: `trace-version` where the text is no trace of this version.
+        """
+        try:
+            data = json.loads(text)
+            if data["version"] != TRACE_VERSION:
+                raise _refusal("trace-version", f"the text has version {data['version']}")
+            instructions = tuple(
+                Instruction(name, tuple((k, _plain(v)) for k, v in args.items()))
+                for name, args in data["instructions"]
+            )
+            decisions = tuple((k, _plain(v)) for k, v in data["decisions"].items())
+            return cls(data["workload"], instructions, decisions)
+        except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _refusal("trace-version", f"the text is not a trace: {error!r}") from error
+
+    def to_python(self) -> str:
+        """A script whose function `schedule(program)` does what the trace does."""
+        names = sorted({i.primitive for i in self.instructions})
+        imports = [f"from {PRIMITIVES[n].__module__} import {n}" for n in names]
+        comments = [f"    # {key} = {value!r}" for key, value in self.decisions]
+        steps = []
+        for i in self.instructions:
+            args = ", ".join(f"{name}={value!r}" for name, value in i.args)
+            steps.append(f"    program = {i.primitive}(program, {args})")
+        head = [f'"""Schedule of workload {self.workload}."""', "", *imports, "", ""]
+        return "\n".join(
+            [*head, "def schedule(program):", *comments, *steps, "    return program", ""]
+        )
+
+    def __str__(self) -> str:
+        lines = [f"trace of {self.workload}"]
+        lines += [f"  {key} = {value}" for key, value in self.decisions]
+        lines += [f"  {instruction}" for instruction in self.instructions]
+        return "\n".join(lines)
+
+
+class Schedule:
+    """A program being scheduled, recording each step.
+
+    Args:
+        program: The naive program to start from.
+        chooser: Who answers `decide`.
+
+    Attributes:
+        program: The program after the steps so far.
+    """
+
+    def __init__(self, program: Program, chooser: Chooser | None = None) -> None:
+        self.program = program
+        self._chooser = chooser or DefaultChooser()
+        self._workload = workload_key(program)
+        self._instructions: list[Instruction] = []
+        self._decisions: dict[str, Decision] = {}
+
+    def apply(
+        self,
+        primitive: Callable[Concatenate[Program, _P], Program],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> None:
+        """Apply a primitive and record it.
+
+        Raises:
+            ScheduleError: The primitive's refusal; nothing is recorded then.
+        """
+        bound = inspect.signature(primitive).bind(self.program, *args, **kwargs)
+        bound.apply_defaults()
+        self.program = primitive(self.program, *args, **kwargs)
+        plain = tuple((k, _plain(v)) for k, v in list(bound.arguments.items())[1:])
+        self._instructions.append(Instruction(primitive.__name__, plain))
+
+    def decide(self, key: str, candidates: Sequence[Decision]) -> Decision:
+        """Ask the chooser and record its answer; `candidates` has the favourite first."""
+        value = self._chooser.choose(key, candidates)
+        self._decisions[key] = value
+        return value
+
+    @property
+    def trace(self) -> Trace:
+        """What was done so far."""
+        return Trace(self._workload, tuple(self._instructions), tuple(self._decisions.items()))
+
+
+def _plain(value: object) -> Argument:
+    """`value` as an argument of an instruction: lists, as JSON has them, become tuples."""
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    if isinstance(value, int | str):
+        return value
+    raise TypeError(f"{value!r} is not plain data")
+
+
+def _refusal(code: str, message: str) -> ScheduleError:
+    return ScheduleError(code, f"{message}\n  rule: {REFUSALS[code]}")

@@ -1,0 +1,83 @@
+"""Finding and replacing loops in a program's body; shared by all primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ago.ir.bounds import Interval, loop_interval
+from ago.ir.nest import For, If, Leaf, Reduce, Stmt, leaves, path_to, rewrite, walk
+from ago.ir.program import Program
+from ago.ir.value import Condition, Load, loads
+from ago.schedule.refusals import refuse
+
+
+def loop_names(program: Program) -> tuple[str, ...]:
+    """Names of all loops, outer before inner, in execution order."""
+    return tuple(stmt.name for stmt in walk(program.body) if isinstance(stmt, For))
+
+
+def find_path(program: Program, loop: str) -> tuple[For | If, ...]:
+    """The statements from the top of the program down to `loop`, that loop last.
+
+    Raises:
+        ScheduleError: `unknown-loop`; the hint says what a retired loop became.
+    """
+    path = path_to(program.body, loop)
+    if path is not None:
+        return path
+    names = loop_names(program)
+    parts = [name for name in names if name.startswith(loop + ".")]
+    if parts:
+        hint = f"{loop} was split; it is now {', '.join(parts)}"
+    else:
+        hint = f"loops are {', '.join(names)}"
+    raise refuse("unknown-loop", program, f"no loop is called {loop!r}", hint=hint)
+
+
+def find_loop(program: Program, loop: str) -> For:
+    """The loop called `loop`.
+
+    Raises:
+        ScheduleError: `unknown-loop`.
+    """
+    found = find_path(program, loop)[-1]
+    assert isinstance(found, For)
+    return found
+
+
+def ranges_of(path: Iterable[For | If]) -> dict[str, Interval]:
+    """Inclusive ranges of the loops on a path, outermost first."""
+    ranges: dict[str, Interval] = {}
+    for stmt in path:
+        if isinstance(stmt, For):
+            ranges[stmt.name] = loop_interval(stmt, ranges)
+    return ranges
+
+
+def replace_stmt(program: Program, old: Stmt, new: tuple[Stmt, ...]) -> Program:
+    """`program` with the statement `old` (by identity) replaced by `new`."""
+    return program.with_body(rewrite(program.body, lambda stmt: new if stmt is old else None))
+
+
+def constant_extent(program: Program, loop: For) -> int:
+    """The number of iterations of `loop`.
+
+    Raises:
+        ScheduleError: `extent-not-constant`.
+    """
+    extent = loop.extent
+    if not extent.is_constant:
+        message = f"loop {loop.name} runs over [{loop.lo}, {loop.hi})"
+        raise refuse("extent-not-constant", program, message, loop=loop.name)
+    return extent.const
+
+
+def leaf_loads(leaf: Leaf) -> list[tuple[Load, Condition]]:
+    """Each load of a leaf with the select guards around it; a reduction's init comes first."""
+    found = list(loads(leaf.init)) if isinstance(leaf, Reduce) else []
+    return found + list(loads(leaf.value))
+
+
+def reads(body: tuple[Stmt, ...], buffer: str) -> bool:
+    """Whether a statement below `body` loads from `buffer`."""
+    return any(load.buffer == buffer for leaf in leaves(body) for load, _ in leaf_loads(leaf))
