@@ -15,11 +15,9 @@ from typing import Literal
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.cache import Cache
 from ago.runtime.sources import csrc_path
-from ago.runtime.toolchain import Toolchain, find_toolchain
+from ago.runtime.toolchain import Toolchain, find_toolchain, needs_no_libc
 
 BinaryKind = Literal["shared", "executable"]
-
-_BENCH_MAIN = "ago_bench_main.c"
 
 
 def build(
@@ -48,7 +46,7 @@ def build(
     """
     target = artifact.target
     if toolchain is None:
-        toolchain = find_toolchain(target, executable=kind == "executable")
+        toolchain = find_toolchain(target)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ago-build-") as name:
         directory = Path(name)
@@ -57,9 +55,7 @@ def build(
         if kind == "shared":
             return toolchain.link_shared(objects, out, target)
         program = _write_program(artifact, directory, embed_weights)
-        objects += toolchain.compile_objects(
-            program, directory, target, include=[directory], freestanding=False
-        )
+        objects += toolchain.compile_objects(program, directory, target, include=[directory])
         return toolchain.link_executable(objects, out, target)
 
 
@@ -97,15 +93,18 @@ def library_suffix() -> str:
 
 def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> list[Path]:
     """Write what the benchmark program needs besides the model; return the files to compile."""
-    main = directory / _BENCH_MAIN
-    main.write_bytes(csrc_path(_BENCH_MAIN).read_bytes())
+    system = "ago_sys_linux.c" if needs_no_libc(artifact.target) else "ago_sys_posix.c"
+    files = ["ago_bench_main.c", system, "ago_bench.h", "ago_sys.h"]
+    for file_name in files:
+        (directory / file_name).write_bytes(csrc_path(file_name).read_bytes())
+    main = [directory / file_name for file_name in files if file_name.endswith(".c")]
     model = directory / "ago_bench_model.c"
     model.write_text(_bench_model_source(artifact, embed_weights), encoding="utf-8")
     if not embed_weights:
-        return [main, model]
+        return [*main, model]
     assembler = directory / "ago_bench_weights.S"
     assembler.write_text(_weights_assembler(directory / f"{artifact.name}.weights"), "utf-8")
-    return [main, model, assembler]
+    return [*main, model, assembler]
 
 
 def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:

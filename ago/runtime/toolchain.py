@@ -32,6 +32,7 @@ _MAX_ERROR_LINES = 40
 _COMPILE_FLAGS = (
     "-O3",
     "-std=c11",
+    "-ffreestanding",  # the compiler may not count on a libc
     "-fPIC",
     "-ffp-contract=off",  # FMA is written as an intrinsic where it is meant
     "-fno-math-errno",
@@ -40,6 +41,9 @@ _COMPILE_FLAGS = (
     "-Wall",
     "-Wextra",
 )
+
+# No libc, no undefined symbol left to run time, no symbol table.
+_BARE_LINK_FLAGS = ("-nostdlib", "-Wl,-z,defs", "-Wl,-s")
 
 _HOW_TO_GET_ONE = (
     'get one by `pip install "ago-compiler[cc]"`, `apt install clang lld` or `brew install llvm '
@@ -74,7 +78,6 @@ class Toolchain:
         target: Target,
         *,
         include: Sequence[Path] = (),
-        freestanding: bool = True,
         jobs: int | None = None,
     ) -> list[Path]:
         """Compile C and assembler files, several at a time.
@@ -84,7 +87,6 @@ class Toolchain:
             directory: Receives `NAME.o` for each source.
             target: CPU to compile for.
             include: Directories searched for headers.
-            freestanding: Promise the compiler no libc, as libraries need; false for programs.
             jobs: Compilers run at once; by default the number of CPUs.
 
         Returns:
@@ -95,8 +97,6 @@ class Toolchain:
         """
         flags = [*self._target_flags(target), *_COMPILE_FLAGS, *_extra_flags()]
         flags += [f"-I{path}" for path in include]
-        if freestanding:
-            flags.append("-ffreestanding")
 
         def compile_one(source: Path) -> Path:
             result = directory / f"{source.name}.o"
@@ -117,34 +117,31 @@ class Toolchain:
         Raises:
             ToolchainError: The linker failed, for instance at an undefined symbol.
         """
-        if _is_native(target) and sys.platform == "darwin":
-            # The system's linker refuses images without libSystem; nothing in it is used.
-            flags = ["-dynamiclib", f"-Wl,-install_name,@rpath/{out.name}"]
-        else:
-            flags = ["-shared", "-nostdlib", "-Wl,-z,defs"]
+        if needs_no_libc(target):
+            flags = ["-shared", *_BARE_LINK_FLAGS]
             if target.arch == "aarch64":
                 flags.append("-Wl,-z,max-page-size=16384")  # what Android 15 devices may use
-        self._run([*self._link_flags(target), *flags, *(str(o) for o in objects), "-o", str(out)])
-        return out
+        else:
+            # macOS refuses images without libSystem; nothing in it is used.
+            flags = ["-dynamiclib", f"-Wl,-install_name,@rpath/{out.name}"]
+        return self._link(flags, objects, out, target)
 
-    def link_executable(
-        self, objects: Sequence[Path], out: Path, target: Target, *, static: bool = True
-    ) -> Path:
-        """Link objects with libc to a program.
-
-        Args:
-            objects: Object files, one of which defines `main`.
-            out: The program.
-            target: CPU it runs on.
-            static: Depend on no shared library; ignored on macOS, which has no static libc.
+    def link_executable(self, objects: Sequence[Path], out: Path, target: Target) -> Path:
+        """Link objects to a static program; where `needs_no_libc` is false, with the system's libc.
 
         Raises:
             ToolchainError: The linker failed.
         """
-        flags = (
-            [] if not static or (_is_native(target) and sys.platform == "darwin") else ["-static"]
-        )
-        self._run([*self._link_flags(target), *flags, *(str(o) for o in objects), "-o", str(out)])
+        flags = ["-static", *_BARE_LINK_FLAGS] if needs_no_libc(target) else []
+        return self._link(flags, objects, out, target)
+
+    def _link(
+        self, flags: Sequence[str], objects: Sequence[Path], out: Path, target: Target
+    ) -> Path:
+        linker = self._triple_flags(target)
+        if self.kind == "clang" and not _is_native(target):
+            linker.append("-fuse-ld=lld")  # the system's linker knows the host's formats alone
+        self._run([*linker, *flags, *(str(path) for path in objects), "-o", str(out)])
         return out
 
     def _target_flags(self, target: Target) -> list[str]:
@@ -157,12 +154,6 @@ class Toolchain:
                 flags.append(f"{option}={target.cpu}")
         if target.isa == "avx512":
             flags.append("-mprefer-vector-width=512")
-        return flags
-
-    def _link_flags(self, target: Target) -> list[str]:
-        flags = self._triple_flags(target)
-        if self.kind == "clang" and not _is_native(target):
-            flags.append("-fuse-ld=lld")  # the system's linker knows the host's formats alone
         return flags
 
     def _triple_flags(self, target: Target) -> list[str]:
@@ -189,7 +180,7 @@ class Toolchain:
             )
 
 
-def find_toolchain(target: Target | None = None, *, executable: bool = False) -> Toolchain:
+def find_toolchain(target: Target | None = None) -> Toolchain:
     """Find a C compiler.
 
     In order: the command in `AGO_CC`; `clang`, then `clang-NN` with the highest number, from
@@ -197,7 +188,6 @@ def find_toolchain(target: Target | None = None, *, executable: bool = False) ->
 
     Args:
         target: What it must compile for; by default this machine.
-        executable: It must link static programs, which need a libc for the target.
 
     Raises:
         ToolchainError: There is none; the message says how to get one.
@@ -207,7 +197,7 @@ def find_toolchain(target: Target | None = None, *, executable: bool = False) ->
         return _configured_toolchain(configured, target)
     reasons = []
     for command in _clang_commands():
-        reason = _why_clang_cannot(command, target, executable)
+        reason = _why_clang_cannot(command, target)
         if not reason:
             return describe_toolchain((command,))
         reasons.append(reason)
@@ -276,25 +266,21 @@ def _zig_command() -> tuple[str, ...] | None:
 
 
 @functools.cache
-def _why_clang_cannot(command: str, target: Target | None, executable: bool) -> str:
+def _why_clang_cannot(command: str, target: Target | None) -> str:
     """Why this clang cannot link for `target`; empty if it can."""
     if target is None or _is_native(target):
         return ""
-    triple = f"--target={target.arch}-linux-gnu"
+    done = subprocess.run(
+        [command, "-print-prog-name=ld.lld"], capture_output=True, text=True, check=False
+    )
+    if Path(done.stdout.strip()).is_absolute():
+        return ""
+    return f"{command} has no lld to link for {target.arch}"
 
-    def is_found(question: str) -> bool:
-        done = subprocess.run(
-            [command, triple, question], capture_output=True, text=True, check=False
-        )
-        return Path(done.stdout.strip()).is_absolute()
 
-    if not is_found("-print-prog-name=ld.lld"):
-        return f"{command} has no lld to link for {target.arch}"
-    if executable and not all(
-        is_found(f"-print-file-name={name}") for name in ("libc.a", "crtbeginT.o", "libgcc_eh.a")
-    ):
-        return f"{command} has no static libc for {target.arch}"
-    return ""
+def needs_no_libc(target: Target) -> bool:
+    """Whether binaries for `target` are linked without any libc: on Linux, by both its names."""
+    return not (_is_native(target) and (sys.platform == "darwin" or host_arch() == "any"))
 
 
 def _is_native(target: Target) -> bool:

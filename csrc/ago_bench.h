@@ -1,0 +1,32 @@
+/*
+ * What the benchmark program (ago_bench_main.c) knows of the model it is linked with. The build
+ * writes one file that defines `ago_bench`.
+ */
+#ifndef AGO_BENCH_H
+#define AGO_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One input or output: a dense float32 array. */
+typedef struct {
+    const char *name;
+    size_t bytes;
+} ago_bench_tensor;
+
+typedef struct {
+    const char *name;
+    int32_t (*run)(const void *const *inputs, void *const *outputs, const void *weights,
+                   void *workspace);
+    const ago_bench_tensor *inputs;
+    size_t input_count;
+    const ago_bench_tensor *outputs;
+    size_t output_count;
+    const void *weights; /* embedded, or NULL: then --weights FILE is required */
+    size_t weights_bytes;
+    size_t workspace_bytes;
+} ago_bench_model;
+
+extern const ago_bench_model ago_bench;
+
+#endif /* AGO_BENCH_H */

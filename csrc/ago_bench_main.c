@@ -1,0 +1,300 @@
+/*
+ * A benchmark program for one compiled model:
+ *
+ *   bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]
+ *
+ * Files hold raw little-endian float32 in row-major order; the k-th --input or --output belongs to
+ * the model's k-th input or output. Without --input the inputs are a fixed pseudo-random pattern in
+ * [-1, 1). The last line printed is one JSON object with the times of a run in milliseconds.
+ *
+ * Exit codes: 0 done, 1 a file or memory problem, 2 wrong usage, 3 the model refused to run.
+ * Needs no libc: the operating system is behind ago_sys.h.
+ */
+#include "ago_bench.h"
+#include "ago_runtime.h"
+#include "ago_sys.h"
+
+enum { EXIT_IO = 1, EXIT_USAGE = 2, EXIT_MODEL = 3, MAX_RUNS = 1000000 };
+
+static const char usage[] =
+    "usage: bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]";
+
+typedef struct {
+    const char *weights;  /* NULL: those inside the program */
+    const char **inputs;  /* input_given file names */
+    size_t input_given;
+    const char **outputs; /* output_given file names */
+    size_t output_given;
+    size_t runs;
+    size_t warmup;
+} options;
+
+/* Text that is put together, then written at once; what does not fit is cut off. */
+typedef struct {
+    char text[1024];
+    size_t length;
+} line;
+
+static void add_text(line *to, const char *text) {
+    while (*text != '\0' && to->length < sizeof to->text) {
+        to->text[to->length++] = *text++;
+    }
+}
+
+/* Adds `value` in decimal, with at least `width` digits. */
+static void add_number(line *to, uint64_t value, int width) {
+    char digits[24];
+    size_t first = sizeof digits - 1;
+    digits[first] = '\0';
+    while (value > 0 || width > 0) {
+        digits[--first] = (char)('0' + value % 10);
+        value /= 10;
+        --width;
+    }
+    add_text(to, digits + first);
+}
+
+/* Adds `, "name": <milliseconds with six decimals>`. */
+static void add_time(line *to, const char *name, uint64_t nanoseconds) {
+    add_text(to, ", \"");
+    add_text(to, name);
+    add_text(to, "\": ");
+    add_number(to, nanoseconds / 1000000, 1);
+    add_text(to, ".");
+    add_number(to, nanoseconds % 1000000, 6);
+}
+
+static void add_count(line *to, const char *name, uint64_t value) {
+    add_text(to, ", \"");
+    add_text(to, name);
+    add_text(to, "\": ");
+    add_number(to, value, 1);
+}
+
+/* Writes all of a buffer; 0 on success. */
+static int write_all(int file, const void *source, size_t bytes) {
+    const char *from = source;
+    while (bytes > 0) {
+        const ptrdiff_t done = ago_sys_write(file, from, bytes);
+        if (done <= 0) {
+            return -1;
+        }
+        from += done;
+        bytes -= (size_t)done;
+    }
+    return 0;
+}
+
+__attribute__((noreturn)) static void fail(int code, const char *message, const char *detail) {
+    line out = {.length = 0};
+    add_text(&out, "error: ");
+    add_text(&out, message);
+    add_text(&out, detail);
+    add_text(&out, "\n");
+    write_all(AGO_SYS_STDERR, out.text, out.length);
+    ago_sys_exit(code);
+}
+
+static void *allocate(size_t bytes) {
+    void *memory = ago_sys_allocate(bytes);
+    if (memory == NULL) {
+        fail(EXIT_IO, "out of memory", "");
+    }
+    return memory;
+}
+
+/* Reads a file that must hold exactly `bytes` bytes. */
+static void read_file(const char *path, void *destination, size_t bytes) {
+    const int file = ago_sys_open(path, 0);
+    if (file < 0) {
+        fail(EXIT_IO, "cannot open ", path);
+    }
+    char *to = destination;
+    size_t missing = bytes;
+    while (missing > 0) {
+        const ptrdiff_t done = ago_sys_read(file, to, missing);
+        if (done <= 0) {
+            fail(EXIT_IO, "file too short: ", path);
+        }
+        to += done;
+        missing -= (size_t)done;
+    }
+    char beyond;
+    if (ago_sys_read(file, &beyond, 1) != 0) {
+        fail(EXIT_IO, "file too long: ", path);
+    }
+    ago_sys_close(file);
+}
+
+static void write_file(const char *path, const void *source, size_t bytes) {
+    const int file = ago_sys_open(path, 1);
+    if (file < 0 || write_all(file, source, bytes) != 0 || ago_sys_close(file) != 0) {
+        fail(EXIT_IO, "cannot write ", path);
+    }
+}
+
+/* Fills an input with values in [-1, 1) that depend on `seed` alone: a 64-bit linear congruential
+ * generator (Knuth's MMIX constants), of which the upper 24 bits are used. */
+static void fill_pattern(float *values, size_t count, uint64_t seed) {
+    uint64_t state = seed;
+    for (size_t i = 0; i < count; ++i) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        values[i] = (float)(state >> 40) * (1.0f / 8388608.0f) - 1.0f;
+    }
+}
+
+static int is_equal(const char *left, const char *right) {
+    while (*left != '\0' && *left == *right) {
+        ++left;
+        ++right;
+    }
+    return *left == *right;
+}
+
+static size_t parse_count(const char *text, size_t minimum) {
+    size_t value = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9' && value <= MAX_RUNS; ++at) {
+        value = 10 * value + (size_t)(*at - '0');
+    }
+    if (at == text || *at != '\0' || value < minimum || value > MAX_RUNS) {
+        fail(EXIT_USAGE, "not a usable count: ", text);
+    }
+    return value;
+}
+
+static options parse_options(int argc, char **argv) {
+    options given = {NULL, NULL, 0, NULL, 0, 10, 1};
+    given.inputs = allocate((size_t)argc * sizeof *given.inputs);
+    given.outputs = allocate((size_t)argc * sizeof *given.outputs);
+    for (int i = 1; i < argc; i += 2) {
+        const char *name = argv[i];
+        if (i + 1 == argc) {
+            fail(EXIT_USAGE, usage, "");
+        }
+        const char *value = argv[i + 1];
+        if (is_equal(name, "--weights")) {
+            given.weights = value;
+        } else if (is_equal(name, "--input")) {
+            given.inputs[given.input_given++] = value;
+        } else if (is_equal(name, "--output")) {
+            given.outputs[given.output_given++] = value;
+        } else if (is_equal(name, "--runs")) {
+            given.runs = parse_count(value, 1);
+        } else if (is_equal(name, "--warmup")) {
+            given.warmup = parse_count(value, 0);
+        } else {
+            fail(EXIT_USAGE, "unknown option ", name);
+        }
+    }
+    return given;
+}
+
+static const void *load_weights(const options *given) {
+    if (given->weights == NULL && ago_bench.weights == NULL && ago_bench.weights_bytes > 0) {
+        fail(EXIT_USAGE, "this program has no weights inside: give --weights FILE", "");
+    }
+    if (given->weights == NULL) {
+        return ago_bench.weights;
+    }
+    void *weights = allocate(ago_bench.weights_bytes);
+    read_file(given->weights, weights, ago_bench.weights_bytes);
+    return weights;
+}
+
+static const void **load_inputs(const options *given) {
+    if (given->input_given != 0 && given->input_given != ago_bench.input_count) {
+        fail(EXIT_USAGE, "give one --input for every input of the model, or none", "");
+    }
+    const void **inputs = allocate(ago_bench.input_count * sizeof *inputs);
+    for (size_t i = 0; i < ago_bench.input_count; ++i) {
+        const size_t bytes = ago_bench.inputs[i].bytes;
+        void *values = allocate(bytes);
+        if (given->input_given == 0) {
+            fill_pattern(values, bytes / sizeof(float), i);
+        } else {
+            read_file(given->inputs[i], values, bytes);
+        }
+        inputs[i] = values;
+    }
+    return inputs;
+}
+
+static void **make_outputs(const options *given) {
+    if (given->output_given > ago_bench.output_count) {
+        fail(EXIT_USAGE, "more --output files than the model has outputs", "");
+    }
+    void **outputs = allocate(ago_bench.output_count * sizeof *outputs);
+    for (size_t i = 0; i < ago_bench.output_count; ++i) {
+        outputs[i] = allocate(ago_bench.outputs[i].bytes);
+    }
+    return outputs;
+}
+
+/* Runs the model once and returns the time it took in nanoseconds. */
+static uint64_t timed_run(const void *const *inputs, void *const *outputs, const void *weights,
+                          void *workspace) {
+    const uint64_t start = ago_sys_nanoseconds();
+    const int32_t code = ago_bench.run(inputs, outputs, weights, workspace);
+    const uint64_t stop = ago_sys_nanoseconds();
+    if (code != AGO_OK) {
+        fail(EXIT_MODEL, "the model refused to run: ",
+             code == AGO_ERROR_NULL ? "a pointer is null" : "memory is not aligned");
+    }
+    return stop - start;
+}
+
+/* Sorts ascending, by Shell's method: no recursion and no extra memory for up to MAX_RUNS times. */
+static void sort(uint64_t *values, size_t count) {
+    for (size_t gap = count / 2; gap > 0; gap /= 2) {
+        for (size_t i = gap; i < count; ++i) {
+            const uint64_t value = values[i];
+            size_t slot = i;
+            for (; slot >= gap && values[slot - gap] > value; slot -= gap) {
+                values[slot] = values[slot - gap];
+            }
+            values[slot] = value;
+        }
+    }
+}
+
+static void report(uint64_t *times, size_t runs) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < runs; ++i) {
+        sum += times[i];
+    }
+    sort(times, runs);
+    line out = {.length = 0};
+    add_text(&out, "{\"model\": \"");
+    add_text(&out, ago_bench.name);
+    add_text(&out, "\"");
+    add_count(&out, "runs", runs);
+    add_time(&out, "min_ms", times[0]);
+    add_time(&out, "median_ms", (times[(runs - 1) / 2] + times[runs / 2]) / 2);
+    add_time(&out, "mean_ms", sum / runs);
+    add_count(&out, "workspace_bytes", ago_bench.workspace_bytes);
+    add_count(&out, "weights_bytes", ago_bench.weights_bytes);
+    add_text(&out, "}\n");
+    write_all(AGO_SYS_STDOUT, out.text, out.length);
+}
+
+int main(int argc, char **argv) {
+    const options given = parse_options(argc, argv);
+    const void *weights = load_weights(&given);
+    const void **inputs = load_inputs(&given);
+    void **outputs = make_outputs(&given);
+    void *workspace = allocate(ago_bench.workspace_bytes);
+    uint64_t *times = allocate(given.runs * sizeof *times);
+
+    for (size_t i = 0; i < given.warmup; ++i) {
+        timed_run(inputs, outputs, weights, workspace);
+    }
+    for (size_t i = 0; i < given.runs; ++i) {
+        times[i] = timed_run(inputs, outputs, weights, workspace);
+    }
+    for (size_t i = 0; i < given.output_given; ++i) {
+        write_file(given.outputs[i], outputs[i], ago_bench.outputs[i].bytes);
+    }
+    report(times, given.runs);
+    return 0;
+}

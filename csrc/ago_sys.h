@@ -1,0 +1,35 @@
+/*
+ * The few services of the operating system that the benchmark program uses.
+ *
+ * ago_sys_linux.c implements them by system calls, so that the program needs no libc: it builds
+ * wherever clang and lld are and runs on any Linux or Android. ago_sys_posix.c is for other systems.
+ */
+#ifndef AGO_SYS_H
+#define AGO_SYS_H
+
+#include "ago_runtime.h"
+
+#define AGO_SYS_STDOUT 1
+#define AGO_SYS_STDERR 2
+
+/* Zeroed memory aligned to at least AGO_ALIGNMENT, never freed; NULL if there is none left. */
+AGO_HIDDEN void *ago_sys_allocate(size_t bytes);
+
+/* Opens a file for reading, or for writing from scratch; a negative number on failure. */
+AGO_HIDDEN int ago_sys_open(const char *path, int for_writing);
+
+/* Read or write up to `bytes` bytes; the number done, 0 at the end of the file, negative on
+ * failure. */
+AGO_HIDDEN ptrdiff_t ago_sys_read(int file, void *destination, size_t bytes);
+AGO_HIDDEN ptrdiff_t ago_sys_write(int file, const void *source, size_t bytes);
+
+/* Closes a file; 0 on success. */
+AGO_HIDDEN int ago_sys_close(int file);
+
+/* Monotonic time in nanoseconds. */
+AGO_HIDDEN uint64_t ago_sys_nanoseconds(void);
+
+/* Ends the program; does not return. */
+AGO_HIDDEN void ago_sys_exit(int code) __attribute__((noreturn));
+
+#endif /* AGO_SYS_H */

@@ -1,0 +1,46 @@
+/*
+ * ago_sys.h by a POSIX libc, for hosts that are not Linux on AArch64 or x86-64.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "ago_sys.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void *ago_sys_allocate(size_t bytes) {
+    void *memory = NULL;
+    if (posix_memalign(&memory, 4096, bytes + AGO_ALIGNMENT) != 0) {
+        return NULL;
+    }
+    return memset(memory, 0, bytes + AGO_ALIGNMENT);
+}
+
+int ago_sys_open(const char *path, int for_writing) {
+    return for_writing ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : open(path, O_RDONLY);
+}
+
+ptrdiff_t ago_sys_read(int file, void *destination, size_t bytes) {
+    return read(file, destination, bytes);
+}
+
+ptrdiff_t ago_sys_write(int file, const void *source, size_t bytes) {
+    return write(file, source, bytes);
+}
+
+int ago_sys_close(int file) {
+    return close(file);
+}
+
+uint64_t ago_sys_nanoseconds(void) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void ago_sys_exit(int code) {
+    _exit(code);
+}
