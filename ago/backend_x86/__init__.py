@@ -1,0 +1,1 @@
+"""Intrinsic tables of x86-64 hosts."""

@@ -1,0 +1,95 @@
+"""AVX2 with FMA: eight lanes.
+
+`_mm256_max_ps(a, b)` is exactly `a > b ? a : b`, and `_mm256_min_ps` likewise: both return the
+second operand where either is NaN. Partial stores are made of 4, 2 and 1 lanes, because
+`_mm256_maskstore_ps` takes tens of cycles on AMD cores; partial loads by mask are fast everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ago.codegen.intrinsics import (
+    Intrinsics,
+    Row,
+    arithmetic,
+    gather,
+    load_first,
+    spread,
+    store_first,
+    table,
+)
+from ago.codegen.portable import SCALAR_FMA
+
+_LANES = 8
+
+
+def _partial_load(count: int) -> Row:
+    mask = ", ".join("-1" if lane < count else "0" for lane in range(_LANES))
+    template = f"_mm256_maskload_ps({{0}}, _mm256_setr_epi32({mask}))"
+    if count == 4:
+        template = "_mm256_zextps128_ps256(_mm_loadu_ps({0}))"
+    return Row(f"load.{count}", template, "p", load_first(count, _LANES), "load")
+
+
+def _partial_store(count: int) -> Row:
+    template = f"ago_store_{count}_avx2({{0}}, {{1}})"
+    return Row(f"store.{count}", template, "pv", store_first(count), "store")
+
+
+def _store_helper(count: int) -> str:
+    """A C function that stores the first `count` lanes in pieces of 4, 2 and 1."""
+    lines = ["__m128 part = _mm256_castps256_ps128(v);"]
+    done = 0
+    if count >= 4:
+        lines.append("_mm_storeu_ps(p, part);")
+        done = 4
+        if count > 4:
+            lines.append("part = _mm256_extractf128_ps(v, 1);")
+    if count - done >= 2:
+        lines.append(f"_mm_storel_pi((__m64 *)(p + {done}), part);")
+        done += 2
+        if count > done:
+            lines.append("part = _mm_movehl_ps(part, part);")
+    if count > done:
+        lines.append(f"_mm_store_ss(p + {done}, part);")
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"static inline void ago_store_{count}_avx2(float *p, __m256 v) {{\n{body}\n}}\n"
+
+
+AVX2 = Intrinsics(
+    isa="avx2",
+    lanes=_LANES,
+    headers=("<immintrin.h>",),
+    vector_type="__m256",
+    rows=table(
+        Row("load", "_mm256_loadu_ps({0})", "p", lambda memory: memory[:_LANES], "load"),
+        Row("store", "_mm256_storeu_ps({0}, {1})", "pv", store_first(_LANES), "store"),
+        Row("broadcast", "_mm256_broadcast_ss({0})", "p", spread(_LANES), "load"),
+        Row("splat", "_mm256_set1_ps({0})", "s", spread(_LANES), "move"),
+        Row(
+            "set",
+            "_mm256_setr_ps({0}, {1}, {2}, {3}, {4}, {5}, {6}, {7})",
+            "s" * _LANES,
+            gather,
+            "move",
+        ),
+        *(_partial_load(count) for count in range(1, _LANES)),
+        *(_partial_store(count) for count in range(1, _LANES)),
+    )
+    | arithmetic(
+        {
+            "add": "_mm256_add_ps({0}, {1})",
+            "sub": "_mm256_sub_ps({0}, {1})",
+            "mul": "_mm256_mul_ps({0}, {1})",
+            "div": "_mm256_div_ps({0}, {1})",
+            "max": "_mm256_max_ps({0}, {1})",
+            "min": "_mm256_min_ps({0}, {1})",
+            "fma": "_mm256_fmadd_ps({0}, {1}, {2})",
+        },
+        "v",
+    ),
+    scalar=SCALAR_FMA,
+    helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)},
+)
+"""The table of `avx2` targets."""

@@ -1,0 +1,1 @@
+"""Code generation: a scheduled program becomes C with intrinsics."""

@@ -1,0 +1,138 @@
+"""Pieces of C text: identifiers, float literals, integer expressions, and the helpers they call.
+
+Everything here is a pure function from a value to text. Integer expressions use `int64_t`; `//` and
+`%` of a possibly negative value call helpers that round towards minus infinity.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from ago.ir.bounds import Ranges, interval
+from ago.ir.index import Atom, FloorDiv, Index, Max, Min, Mod, Var
+
+HELPERS: Mapping[str, str] = {
+    "ago_min": (
+        "static inline int64_t ago_min(int64_t a, int64_t b) {\n    return a < b ? a : b;\n}\n"
+    ),
+    "ago_max": (
+        "static inline int64_t ago_max(int64_t a, int64_t b) {\n    return a > b ? a : b;\n}\n"
+    ),
+    "ago_floordiv": (
+        "/* a / b rounded towards minus infinity, b > 0 */\n"
+        "static inline int64_t ago_floordiv(int64_t a, int64_t b) {\n"
+        "    return a / b - (a % b < 0);\n}\n"
+    ),
+    "ago_mod": (
+        "/* a modulo b in [0, b), b > 0 */\n"
+        "static inline int64_t ago_mod(int64_t a, int64_t b) {\n"
+        "    return a % b + (a % b < 0 ? b : 0);\n}\n"
+    ),
+    "ago_max_f32": (
+        "/* b where either is NaN */\n"
+        "static inline float ago_max_f32(float a, float b) {\n    return a > b ? a : b;\n}\n"
+    ),
+    "ago_min_f32": (
+        "/* b where either is NaN */\n"
+        "static inline float ago_min_f32(float a, float b) {\n    return a < b ? a : b;\n}\n"
+    ),
+}
+"""C functions that generated code may call, by name."""
+
+_HELPER_CALL = re.compile(r"\bago_[a-z0-9_]+(?=\()")
+
+_RESERVED = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if
+    inline int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while asm int64_t int32_t""".split()
+)
+
+
+def used_helpers(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Names of the known helpers that `text` calls, sorted."""
+    return tuple(sorted(set(_HELPER_CALL.findall(text)) & set(known)))
+
+
+def identifier(name: str) -> str:
+    """`name` as a C identifier: every other character becomes an underscore."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"v{text}" if not text or text[0].isdigit() or text.startswith("_") else text
+
+
+class Names:
+    """Gives out C identifiers that are unique within one function."""
+
+    def __init__(self) -> None:
+        self._taken = set(_RESERVED)
+        self._next: dict[str, int] = {}
+
+    def new(self, hint: str) -> str:
+        """An unused identifier close to `hint`."""
+        base = identifier(hint)
+        name = base
+        while name in self._taken:
+            number = self._next.get(base, 1)
+            self._next[base] = number + 1
+            name = f"{base}_{number}" if not base[-1].isdigit() else f"{base}_n{number}"
+        self._taken.add(name)
+        return name
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Every identifier given out so far."""
+        return frozenset(self._taken - _RESERVED)
+
+
+def float_literal(value: float) -> str:
+    """The C literal of the float32 nearest to `value`, exact."""
+    if math.isnan(value):
+        return '__builtin_nanf("")'
+    if math.isinf(value):
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    text = str(np.float32(value))
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+def index_text(index: Index, names: Mapping[str, str], ranges: Ranges) -> str:
+    """A C expression of type `int64_t` with the value of `index`.
+
+    Args:
+        index: The expression.
+        names: C identifier of each loop variable.
+        ranges: Ranges of the variables; they decide where `/` and `%` need no helper.
+    """
+    parts: list[str] = []
+    for atom, coefficient in index.terms:
+        text = _atom_text(atom, names, ranges)
+        if abs(coefficient) != 1:
+            text = f"{abs(coefficient)} * {text}"
+        if parts:
+            parts.append(f" - {text}" if coefficient < 0 else f" + {text}")
+        else:
+            parts.append(f"-{text}" if coefficient < 0 else text)
+    if not parts:
+        return str(index.const)
+    if index.const:
+        parts.append(f" {'-' if index.const < 0 else '+'} {abs(index.const)}")
+    return "".join(parts)
+
+
+def _atom_text(atom: Atom, names: Mapping[str, str], ranges: Ranges) -> str:
+    match atom:
+        case Var(name):
+            return names[name]
+        case Min(a, b):
+            return f"ago_min({index_text(a, names, ranges)}, {index_text(b, names, ranges)})"
+        case Max(a, b):
+            return f"ago_max({index_text(a, names, ranges)}, {index_text(b, names, ranges)})"
+        case FloorDiv(value, divisor) | Mod(value, divisor):
+            text = index_text(value, names, ranges)
+            floor = isinstance(atom, FloorDiv)
+            if interval(value, ranges)[0] >= 0:
+                simple = text if text.isidentifier() else f"({text})"
+                return f"({simple} {'/' if floor else '%'} {divisor})"
+            return f"{'ago_floordiv' if floor else 'ago_mod'}({text}, {divisor})"

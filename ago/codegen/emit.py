@@ -1,0 +1,157 @@
+"""From a scheduled program to one C function.
+
+Read `emit_function` first: it decomposes reductions, resolves loops, selects instructions, and
+prints. The result is complete C but for the headers and helpers it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ago.codegen.ctext import HELPERS, Names, used_helpers
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.print_tree import print_tree
+from ago.codegen.resolve import resolve
+from ago.codegen.select import select
+from ago.errors import CodegenError
+from ago.ir import value as ir
+from ago.ir.nest import Buffer, leaves
+from ago.ir.program import Program
+from ago.target import Target
+
+STACK_BYTES = 16 * 1024
+"""Most bytes of `stack` buffers in one function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One C function.
+
+    Attributes:
+        name: Its C identifier.
+        parameters: Names of the buffers it takes, in order.
+        signature: Its declaration without the semicolon.
+        text: Its definition, comment included.
+        helpers: Names of helper functions it calls.
+        key: Equal for functions that differ in names and comments only.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    signature: str
+    text: str
+    helpers: tuple[str, ...]
+    key: str
+
+
+def parameters(program: Program) -> tuple[Buffer, ...]:
+    """The buffers that the function of a program takes as arguments, in order.
+
+    Inputs, outputs and workspace in the program's order, and those constants that its body loads.
+    """
+    loaded = {load.buffer for leaf in leaves(program.body) for load, _ in ir.loads(leaf.value)}
+    loaded |= {
+        load.buffer
+        for leaf in leaves(program.body)
+        for load, _ in ir.loads(getattr(leaf, "init", ir.Const(0.0)))
+    }
+    return tuple(
+        buffer
+        for buffer in program.buffers
+        if buffer.scope in ("input", "output", "workspace")
+        or (buffer.scope == "constant" and buffer.name in loaded)
+    )
+
+
+def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> Function:
+    """Generate the C function of a program.
+
+    Args:
+        program: Scheduled by primitives; may still hold whole reductions and symbolic tails.
+        target: CPU to generate for.
+        intrinsics: Table of the target's instruction set.
+
+    Returns:
+        The function, named after the program.
+
+    Raises:
+        CodegenError: The program cannot be emitted: names the loop or buffer and the reason.
+    """
+    if target.isa != intrinsics.isa or target.lanes != intrinsics.lanes:
+        raise CodegenError(
+            f"target {target.name} is {target.isa} with {target.lanes} lanes; the table is "
+            f"{intrinsics.isa} with {intrinsics.lanes}"
+        )
+    _check_buffers(program)
+    resolved = resolve(program)
+    names = Names()
+    name = names.new(program.name)
+    arguments = parameters(program)
+    buffers = {
+        buffer.name: names.new(buffer.name) for buffer in program.buffers if buffer.scope != "register"
+    }
+    tree = select(resolved, intrinsics.lanes, names)
+    signature = _signature(name, arguments, buffers)
+    body = print_tree(resolved, tree, intrinsics, names, buffers)
+    code = f"{signature} {{\n{body}}}\n"
+    text = f"{_comment(program, target)}{code}"
+    helpers = used_helpers(code, HELPERS.keys() | intrinsics.helpers.keys())
+    key = _key(code, names.given)
+    return Function(name, tuple(b.name for b in arguments), signature, text, helpers, key)
+
+
+def _check_buffers(program: Program) -> None:
+    stack = 0
+    for buffer in program.buffers:
+        if buffer.dtype != "f32":
+            raise CodegenError(
+                f"{program.name}: buffer {buffer.name} has dtype {buffer.dtype}; only f32 is generated"
+            )
+        if buffer.scope == "stack":
+            size = 4
+            for extent in buffer.shape:
+                size *= extent
+            stack += size
+    if stack > STACK_BYTES:
+        raise CodegenError(
+            f"{program.name}: stack buffers take {stack} bytes, more than {STACK_BYTES}; move them to "
+            "the workspace"
+        )
+
+
+def _signature(name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str]) -> str:
+    written = ("output", "workspace")
+    parts = [
+        f"{'' if buffer.scope in written else 'const '}float *restrict {buffers[buffer.name]}"
+        for buffer in arguments
+    ]
+    return f"void {name}({', '.join(parts) or 'void'})"
+
+
+def _comment(program: Program, target: Target) -> str:
+    """What a reader should know before the code: stages, their nodes, and the arrays."""
+    lines = [f"{program.name}, for {target.isa}"]
+    for stage in program.stages:
+        origin = f" (node {stage.origin})" if stage.origin else ""
+        domain = ", ".join(f"{axis.name} {axis.extent}" for axis in stage.axes)
+        lines.append(f"  stage {stage.name}{origin}: {domain}")
+    for buffer in program.buffers:
+        shape = ", ".join(map(str, buffer.shape))
+        lines.append(f"  {buffer.scope} {buffer.name} [{shape}]")
+    text = "\n".join(f" * {line}".replace("*/", "* /") for line in lines)
+    return f"/*\n{text}\n */\n"
+
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
+
+
+def _key(code: str, own: frozenset[str]) -> str:
+    """`code` without comments, its own identifiers numbered in order of appearance."""
+    numbers: dict[str, str] = {}
+    rename: Callable[[re.Match[str]], str] = lambda match: (
+        numbers.setdefault(match[0], f"n{len(numbers)}") if match[0] in own else match[0]
+    )
+    return _IDENTIFIER.sub(rename, _COMMENT.sub("", code))

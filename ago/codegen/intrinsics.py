@@ -1,0 +1,158 @@
+"""What a backend supplies: a table of C templates with their numpy meaning.
+
+Read `Intrinsics` first. A table is data: every row has a C template and a callable that says what it
+computes, and a test compiles each row and compares the two. The printer looks rows up by name and
+knows no instruction set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.target import Isa
+
+Lanes = npt.NDArray[np.float32]
+"""The lanes of one vector, or the memory at a pointer; a scalar is an array of one element."""
+
+Latency = Literal["load", "store", "move", "arithmetic", "divide"]
+"""Class of latency: figures belong to targets, not to instruction sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation of an instruction set.
+
+    Attributes:
+        name: What the printer asks for, such as `"fma"` or `"load.3"`.
+        template: A C expression with `{0}`, `{1}`... for its operands.
+        operands: One letter each: `v` a vector, `s` a scalar, `p` a pointer to float.
+        semantics: The meaning on float32 arrays. A pointer's array is the memory it points to; a
+            row named `store...` takes that memory before and returns it afterwards.
+        latency: Its class of latency.
+    """
+
+    name: str
+    template: str
+    operands: str
+    semantics: Callable[..., Lanes]
+    latency: Latency
+
+    def c(self, *operands: str) -> str:
+        """The C expression on these operands."""
+        return self.template.format(*operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsics:
+    """The vector operations of one instruction set.
+
+    Attributes:
+        isa: Its name, as in `Target.isa`.
+        lanes: float32 lanes of a vector; 1 means that only `scalar` rows are used.
+        headers: C headers to include, with their brackets.
+        vector_type: C type of a vector.
+        rows: Vector rows by name: `load`, `load.K` (the first K lanes, the others 0), `store`,
+            `store.K`, `broadcast` (one float from memory), `splat` (one float), `set` (one float a
+            lane), each function of `ago.ir.value.FUNCTIONS`, `fma` (a * b + c, one rounding), and
+            where `lane_form` holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c).
+        scalar: Rows on single floats: the functions and `fma`.
+        lane_form: Whether an FMA can take one lane of a vector as a factor.
+        helpers: C functions that templates call, by name; printed only where they are used.
+    """
+
+    isa: Isa
+    lanes: int
+    headers: tuple[str, ...]
+    vector_type: str
+    rows: Mapping[str, Row]
+    scalar: Mapping[str, Row]
+    lane_form: bool = False
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+def table(*rows: Row) -> dict[str, Row]:
+    """Rows by their names."""
+    return {row.name: row for row in rows}
+
+
+def maximum(a: Lanes, b: Lanes) -> Lanes:
+    """`a if a > b else b`: the second operand where either is NaN."""
+    return np.where(a > b, a, b)
+
+
+def minimum(a: Lanes, b: Lanes) -> Lanes:
+    """`a if a < b else b`: the second operand where either is NaN."""
+    return np.where(a < b, a, b)
+
+
+def fused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+    """`a * b + c`, rounded once up to the rare double rounding through float64."""
+    return (np.float64(a) * np.float64(b) + np.float64(c)).astype(np.float32)
+
+
+def arithmetic(
+    templates: Mapping[str, str],
+    operand: Literal["v", "s"],
+    semantics: Mapping[str, Callable[..., Lanes]] | None = None,
+) -> dict[str, Row]:
+    """Rows of the scalar functions and of `fma`.
+
+    Args:
+        templates: C template by row name.
+        operand: Letter of every operand.
+        semantics: Meanings that differ from the usual ones, by row name.
+
+    Returns:
+        The rows by name.
+    """
+    usual: Mapping[str, tuple[int, Callable[..., Lanes], Latency]] = {
+        "add": (2, np.add, "arithmetic"),
+        "sub": (2, np.subtract, "arithmetic"),
+        "mul": (2, np.multiply, "arithmetic"),
+        "div": (2, np.divide, "divide"),
+        "max": (2, maximum, "arithmetic"),
+        "min": (2, minimum, "arithmetic"),
+        "fma": (3, fused, "arithmetic"),
+    }
+    own = semantics or {}
+    return {
+        name: Row(name, template, operand * usual[name][0], own.get(name, usual[name][1]), usual[name][2])
+        for name, template in templates.items()
+    }
+
+
+def load_first(count: int, lanes: int) -> Callable[[Lanes], Lanes]:
+    """Meaning of `load.K`: the first `count` floats, the other lanes 0."""
+
+    def load(memory: Lanes) -> Lanes:
+        vector = np.zeros(lanes, np.float32)
+        vector[:count] = memory[:count]
+        return vector
+
+    return load
+
+
+def store_first(count: int) -> Callable[[Lanes, Lanes], Lanes]:
+    """Meaning of `store.K`: the first `count` lanes into memory, the rest of it untouched."""
+
+    def store(memory: Lanes, vector: Lanes) -> Lanes:
+        after = memory.copy()
+        after[:count] = vector[:count]
+        return after
+
+    return store
+
+
+def spread(lanes: int) -> Callable[[Lanes], Lanes]:
+    """Meaning of `broadcast` and `splat`: the first float in every lane."""
+    return lambda value: np.full(lanes, value[0], np.float32)
+
+
+def gather(*values: Lanes) -> Lanes:
+    """Meaning of `set`: one float a lane."""
+    return np.concatenate(values)

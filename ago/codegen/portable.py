@@ -1,0 +1,38 @@
+"""Plain C99 on single floats: the fallback target, and the scalar rows of every other table.
+
+A fused multiply-add is written as the plain expression here, because `fmaf` would need a library on
+a machine without the instruction; so results of this target may differ in the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ago.codegen.intrinsics import Intrinsics, Lanes, arithmetic
+
+_SCALAR = {
+    "add": "({0} + {1})",
+    "sub": "({0} - {1})",
+    "mul": "({0} * {1})",
+    "div": "({0} / {1})",
+    "max": "ago_max_f32({0}, {1})",
+    "min": "ago_min_f32({0}, {1})",
+}
+
+
+def _unfused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+    return np.add(np.multiply(a, b), c)
+
+
+SCALAR_FMA = arithmetic(_SCALAR | {"fma": "__builtin_fmaf({0}, {1}, {2})"}, "s")
+"""Scalar rows of an instruction set that has a fused multiply-add."""
+
+PORTABLE = Intrinsics(
+    isa="portable",
+    lanes=1,
+    headers=(),
+    vector_type="float",
+    rows={},
+    scalar=arithmetic(_SCALAR | {"fma": "({0} * {1} + {2})"}, "s", {"fma": _unfused}),
+)
+"""The table of the `portable` target."""

@@ -1,0 +1,347 @@
+"""Prints a tree of pieces as the body of a C function.
+
+Read `print_tree` first. A node that is used once is printed where it is used; one that is used more
+often gets a name at its first use. Statements keep the order of the block's actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ago.codegen.ctext import Names, float_literal, index_text
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
+from ago.codegen.tree import (
+    Action,
+    Apply,
+    Assign,
+    Block,
+    Broadcast,
+    Choose,
+    Collect,
+    Guard,
+    Keep,
+    Lane,
+    Load,
+    Loop,
+    Named,
+    Node,
+    Number,
+    Piece,
+    Register,
+    Tree,
+    Write,
+    operands,
+)
+from ago.ir.bounds import Interval, interval
+from ago.ir.program import Program
+from ago.ir.value import Condition
+
+_INDENT = "    "
+
+
+def print_tree(
+    program: Program,
+    tree: Tree,
+    intrinsics: Intrinsics,
+    names: Names,
+    buffers: Mapping[str, str],
+) -> str:
+    """The statements of a function, indented once.
+
+    Args:
+        program: The resolved program, for its buffers.
+        tree: What to print.
+        intrinsics: Table of the instruction set.
+        names: Where names of loops, pointers and values come from.
+        buffers: C identifier of each buffer that is no register buffer.
+    """
+    printer = _Printer(program, tree, intrinsics, names, buffers)
+    printer.function()
+    return "".join(f"{line}\n" for line in printer.lines)
+
+
+class _Printer:
+    def __init__(
+        self,
+        program: Program,
+        tree: Tree,
+        intrinsics: Intrinsics,
+        names: Names,
+        buffers: Mapping[str, str],
+    ) -> None:
+        self.lines: list[str] = []
+        self.names = names
+        self.intrinsics = intrinsics
+        self.tree = tree
+        self.loops: dict[str, str] = {}
+        self.ranges: dict[str, Interval] = {}
+        self.pointers = PointerPlan(tree.pointers, names, buffers)
+        self.numbers: dict[float, str] = {}
+        self._program = program
+        self._buffers = buffers
+        self._written = {b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")}
+        self._registers = {register.name: register for register in tree.registers}
+        self._undeclared = set(self._registers)
+        self._depth = 1
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"{_INDENT * self._depth}{text}")
+
+    def function(self) -> None:
+        for buffer in self._program.buffers:
+            if buffer.scope == "stack":
+                size = 1
+                for extent in buffer.shape:
+                    size *= extent
+                self.line(f"_Alignas(64) float {self._buffers[buffer.name]}[{size}];")
+        self._vector_numbers(self.tree.body)
+        self._scope(None, self.tree.body)
+
+    def _vector_numbers(self, body: tuple[Piece, ...]) -> None:
+        """Name each vector constant once, at the top of the function."""
+        for piece in body:
+            if not isinstance(piece, Block):
+                self._vector_numbers(piece.body)
+                continue
+            for node in piece.nodes:
+                if isinstance(node, Number) and node.vector and node.value not in self.numbers:
+                    literal = float_literal(node.value)
+                    hint = "k" + literal.strip("f").replace(".0", "").replace("-", "m")
+                    name = self.names.new("k_inf" if "inf" in literal else hint)
+                    self.numbers[node.value] = name
+                    splat = self.intrinsics.rows["splat"].c(literal)
+                    self.line(f"const {self.intrinsics.vector_type} {name} = {splat};")
+
+    # Scopes
+
+    def _scope(self, loop: str | None, body: tuple[Piece, ...]) -> None:
+        for definition in self.pointers.enter(loop, used_pointers(body)):
+            constant = definition.buffer not in self._written
+            self.line(definition_text(definition, constant, self.loops, self.ranges))
+        self._declare(body)
+        for piece in body:
+            match piece:
+                case Block():
+                    _BlockPrinter(self, piece).print()
+                case Loop():
+                    self._loop(piece)
+                case Guard(condition, inner):
+                    self.line(f"if ({self.condition(condition)}) {{")
+                    self._nested(None, inner)
+        self.pointers.leave(loop)
+
+    def _loop(self, loop: Loop) -> None:
+        lo, hi = (index_text(bound, self.loops, self.ranges) for bound in (loop.lo, loop.hi))
+        variable = self.names.new(loop.name)
+        self.ranges[loop.name] = (
+            interval(loop.lo, self.ranges)[0],
+            interval(loop.hi, self.ranges)[1] - 1,
+        )
+        self.loops[loop.name] = variable
+        self.line(f"for (int64_t {variable} = {lo}; {variable} < {hi}; ++{variable}) {{")
+        self._nested(loop.name, loop.body)
+
+    def _nested(self, loop: str | None, body: tuple[Piece, ...]) -> None:
+        self._depth += 1
+        self._scope(loop, body)
+        self._depth -= 1
+        self.line("}")
+
+    def condition(self, condition: Condition) -> str:
+        return " && ".join(f"{index_text(c, self.loops, self.ranges)} >= 0" for c in condition)
+
+    # Register variables
+
+    def _declare(self, body: tuple[Piece, ...]) -> None:
+        """Declare the registers that more than one piece of this scope shares, or that it owns."""
+        here = [touched_registers(piece) for piece in body]
+        counts: dict[str, int] = {}
+        first: dict[str, int] = {}
+        for position, registers in enumerate(here):
+            for register in registers:
+                counts[register] = counts.get(register, 0) + 1
+                first.setdefault(register, position)
+        late = [
+            name
+            for name, count in counts.items()
+            if name in self._undeclared and count > 1 and not isinstance(body[first[name]], Block)
+        ]
+        groups: dict[str, list[str]] = {}
+        for name in sorted(late, key=list(self._registers).index):
+            groups.setdefault(self.type_of(self._registers[name].vector), []).append(name)
+            self._undeclared.discard(name)
+        for kind, group in groups.items():
+            self.line(f"{kind} {', '.join(group)};")
+
+    def type_of(self, vector: bool) -> str:
+        return self.intrinsics.vector_type if vector else "float"
+
+    def assign(self, name: str, value: str) -> None:
+        """Print an assignment, with the declaration if it is the first."""
+        prefix = ""
+        if name in self._undeclared:
+            self._undeclared.discard(name)
+            prefix = f"{self.type_of(self._registers[name].vector)} "
+        self.line(f"{prefix}{name} = {value};")
+
+
+def touched_registers(piece: Piece) -> dict[str, None]:
+    """Register variables that a piece reads or sets, in order of appearance."""
+    if not isinstance(piece, Block):
+        return {name: None for inner in piece.body for name in touched_registers(inner)}
+    names = {action.register: None for action in piece.actions if isinstance(action, Assign)}
+    return names | {node.name: None for node in piece.nodes if isinstance(node, Register)}
+
+
+class _BlockPrinter:
+    """Prints one block."""
+
+    def __init__(self, printer: _Printer, block: Block) -> None:
+        self._printer = printer
+        self._block = block
+        self._named: dict[int, str] = {}
+        self._uses = _count_uses(block)
+        self._vector = _vector_nodes(block)
+
+    def print(self) -> None:
+        stage = ""
+        for action in self._block.actions:
+            if not isinstance(action, Keep) and action.stage != stage:
+                stage = action.stage
+                self._printer.line(f"/* {stage} */".replace("*/ */", "* / */"))
+            self._action(action)
+
+    def _action(self, action: Action) -> None:
+        value = _bare(self._use(action.node))
+        printer = self._printer
+        match action:
+            case Assign(register, _, _):
+                printer.assign(register, value)
+            case Keep(name, _, vector):
+                printer.line(f"const {printer.type_of(vector)} {name} = {value};")
+            case Write(pointer, offset, 0, _, _):
+                printer.line(f"{printer.pointers.name(pointer)}[{offset}] = {value};")
+            case Write(pointer, offset, lanes, _, _):
+                row = "store" if lanes == printer.intrinsics.lanes else f"store.{lanes}"
+                address = self._address(pointer, offset)
+                printer.line(f"{printer.intrinsics.rows[row].c(address, value)};")
+
+    def _use(self, position: int) -> str:
+        """The expression for a node; names it first if it is used more than once."""
+        if position in self._named:
+            return self._named[position]
+        node = self._block.nodes[position]
+        text = self._text(node)
+        if (
+            self._uses[position] < 2
+            or position in self._block.lazy
+            or isinstance(node, Register | Number | Named)
+        ):
+            return text
+        printer = self._printer
+        name = printer.names.new(self._hint(node))
+        vector = self._vector[position]
+        printer.line(f"const {printer.type_of(vector)} {name} = {text};")
+        self._named[position] = name
+        return name
+
+    def _hint(self, node: Node) -> str:
+        match node:
+            case Load(pointer) | Broadcast(pointer):
+                return f"{self._printer.tree.pointers[pointer].buffer}_v"
+            case Lane(vector):
+                return self._hint(self._block.nodes[vector])
+            case _:
+                return "t"
+
+    def _address(self, pointer: int, offset: int) -> str:
+        name = self._printer.pointers.name(pointer)
+        if offset == 0:
+            return name
+        return f"{name} {'-' if offset < 0 else '+'} {abs(offset)}"
+
+    def _text(self, node: Node) -> str:
+        rows = self._printer.intrinsics.rows
+        match node:
+            case Load(pointer, offset, 0):
+                return f"{self._printer.pointers.name(pointer)}[{offset}]"
+            case Load(pointer, offset, lanes):
+                full = lanes == self._printer.intrinsics.lanes
+                return rows["load" if full else f"load.{lanes}"].c(self._address(pointer, offset))
+            case Broadcast(pointer, offset):
+                return rows["broadcast"].c(self._address(pointer, offset))
+            case Lane(vector, lane):
+                return rows[f"lane.{lane}"].c(self._use(vector))
+            case Number(value, vector):
+                return self._printer.numbers[value] if vector else float_literal(value)
+            case Register(name) | Named(name):
+                return name
+            case Apply():
+                return self._apply(node)
+            case Collect(lanes):
+                row = rows["splat" if len(lanes) == 1 else "set"]
+                return row.c(*(self._use(lane) for lane in lanes))
+            case Choose(condition, then, otherwise):
+                test = self._printer.condition(condition)
+                return f"(({test}) ? {self._use(then)} : {self._use(otherwise)})"
+
+    def _apply(self, node: Apply) -> str:
+        intrinsics = self._printer.intrinsics
+        if node.function == "fma" and node.vector and intrinsics.lane_form:
+            return self._fma_lane(node)
+        table = intrinsics.rows if node.vector else intrinsics.scalar
+        return table[node.function].c(*(self._use(arg) for arg in node.args))
+
+    def _fma_lane(self, node: Apply) -> str:
+        """An FMA whose factor may be one lane of a vector."""
+        rows = self._printer.intrinsics.rows
+        a, b, c = node.args
+        nodes = self._block.nodes
+        if isinstance(nodes[a], Lane):
+            a, b = b, a
+        factor = nodes[b]
+        if not isinstance(factor, Lane):
+            return rows["fma"].c(self._use(a), self._use(b), self._use(c))
+        vector = self._use(factor.vector)
+        return rows[f"fma_lane.{factor.lane}"].c(self._use(a), vector, self._use(c))
+
+
+def _bare(text: str) -> str:
+    """`text` without parentheses around all of it, which a whole statement does not need."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text
+
+
+def _count_uses(block: Block) -> list[int]:
+    """How many nodes and actions use each node, among those that are evaluated."""
+    uses = [0] * len(block.nodes)
+    pending = [action.node for action in block.actions]
+    while pending:
+        position = pending.pop()
+        uses[position] += 1
+        if uses[position] == 1 or position in block.lazy:
+            pending.extend(operands(block.nodes[position]))
+    return uses
+
+
+def _vector_nodes(block: Block) -> list[bool]:
+    """Whether each node is a vector."""
+    result: list[bool] = []
+    for node in block.nodes:
+        match node:
+            case Load(_, _, lanes):
+                result.append(lanes > 0)
+            case Number() | Register() | Apply():
+                result.append(node.vector)
+            case Choose(_, then, _):
+                result.append(result[then])
+            case _:
+                result.append(True)
+    return result

@@ -1,0 +1,451 @@
+"""Instruction selection: expands unrolled and vector loops of a resolved program into a tree.
+
+Read `select` first. Every leaf is expanded in program order; within a straight-line block equal
+values are one node, and a store makes later loads of its buffer new ones. Register buffers become
+named variables, a variable for each vector (or each element, where they are accessed as scalars).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ago.codegen.ctext import Names
+from ago.codegen.linear import Linear, flat_index, linear
+from ago.codegen.tree import (
+    Action,
+    Apply,
+    Assign,
+    Block,
+    Broadcast,
+    Choose,
+    Collect,
+    Guard,
+    Load,
+    Loop,
+    Node,
+    Number,
+    Piece,
+    Pointer,
+    Register,
+    RegisterVariable,
+    Tree,
+    Write,
+)
+from ago.errors import CodegenError
+from ago.ir import value as ir
+from ago.ir.index import Index, variables
+from ago.ir.nest import For, If, Reduce, Stmt, Store, Update, leaves, walk
+from ago.ir.program import Program
+
+Leaf = Store | Update
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The part of a vector loop that one vector covers.
+
+    Attributes:
+        loop: Name of the vector loop.
+        count: How many lanes are in use.
+    """
+
+    loop: str
+    count: int
+
+
+def select(program: Program, lanes: int, names: Names) -> Tree:
+    """Expand a resolved program.
+
+    Args:
+        program: Decomposed and resolved: unrolled and vector loops have constant bounds.
+        lanes: float32 lanes of a vector; 1 for scalar code.
+        names: Where the names of register variables come from.
+
+    Returns:
+        The tree.
+
+    Raises:
+        CodegenError: A register buffer is indexed by a serial loop, or accessed both as vectors and
+            as scalars; a vector loop contains a loop.
+    """
+    selector = _Selector(program, lanes, names)
+    body = selector.pieces(program.body, {})
+    return Tree(body, tuple(selector.pointers), tuple(selector.registers.values()))
+
+
+class _BlockBuilder:
+    """Collects the nodes and actions of one block."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.actions: list[Action] = []
+        self.versions: dict[str, int] = {}
+        self.lazy: set[int] = set()
+        self._known: dict[Node, int] = {}
+        self._depth = 0
+
+    def add(self, node: Node) -> int:
+        """The position of `node`, new or shared."""
+        if self._depth:
+            self.lazy.add(len(self.nodes))
+        else:
+            position = self._known.get(node)
+            if position is not None:
+                return position
+            self._known[node] = len(self.nodes)
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def branch(self, make: Callable[[], int]) -> int:
+        """The node that `make` builds, evaluated only where its parent asks for it."""
+        self._depth += 1
+        node = make()
+        self._depth -= 1
+        return node
+
+    def build(self) -> Block:
+        return Block(tuple(self.nodes), tuple(self.actions), frozenset(self.lazy))
+
+
+class _Selector:
+    def __init__(self, program: Program, lanes: int, names: Names) -> None:
+        self._program = program
+        self._lanes = lanes
+        self._names = names
+        self._buffers = {buffer.name: buffer for buffer in program.buffers}
+        self._linear: dict[int, Linear] = {}
+        self._conditions: dict[int, tuple[Linear, ...]] = {}
+        self._pointer_numbers: dict[Pointer, int] = {}
+        self.pointers: list[Pointer] = []
+        self.registers: dict[tuple[str, int], RegisterVariable] = {}
+        self._expanded = frozenset(
+            stmt.name
+            for stmt in walk(program.body)
+            if isinstance(stmt, For) and self._is_expanded(stmt)
+        )
+        self._block = _BlockBuilder()
+
+    # Loops and guards
+
+    def _is_expanded(self, loop: For) -> bool:
+        """Whether copies of the body replace the loop; a scalar target keeps most vector loops."""
+        if loop.kind == "unrolled":
+            return True
+        if loop.kind != "vector":
+            return False
+        return self._lanes > 1 or any(self._in_register(leaf, loop.name) for leaf in leaves(loop.body))
+
+    def _in_register(self, leaf: Stmt, loop: str) -> bool:
+        assert isinstance(leaf, Store | Update | Reduce)
+        accesses = [(leaf.buffer, leaf.index)]
+        accesses += [(load.buffer, load.index) for load, _ in ir.loads(leaf.value)]
+        return any(
+            self._buffers[buffer].scope == "register" and loop in variables(position)
+            for buffer, index in accesses
+            for position in index
+        )
+
+    def pieces(self, body: tuple[Stmt, ...], values: Mapping[str, int]) -> tuple[Piece, ...]:
+        """The pieces of a scope: blocks between the loops and guards that stay."""
+        outer, self._block = self._block, _BlockBuilder()
+        result: list[Piece] = []
+        self._scope(body, values, result)
+        self._flush(result)
+        self._block = outer
+        return tuple(result)
+
+    def _flush(self, result: list[Piece]) -> None:
+        if self._block.actions:
+            result.append(self._block.build())
+        self._block = _BlockBuilder()
+
+    def _scope(
+        self, body: tuple[Stmt, ...], values: Mapping[str, int], result: list[Piece]
+    ) -> None:
+        for stmt in body:
+            match stmt:
+                case Store() | Update():
+                    self._leaf(stmt, values, None)
+                case For():
+                    self._for(stmt, values, result)
+                case If():
+                    self._if(stmt, values, result)
+                case Reduce():
+                    raise CodegenError(f"{self._where(stmt.stage)}: reduction was not decomposed")
+
+    def _for(self, loop: For, values: Mapping[str, int], result: list[Piece]) -> None:
+        if loop.name not in self._expanded:
+            self._flush(result)
+            body = self.pieces(loop.body, values)
+            lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
+            result.append(Loop(loop.name, lo, hi, body))
+            return
+        lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
+        if not (lo.is_constant and hi.is_constant):
+            raise CodegenError(
+                f"{self._program.name}: bounds {lo} to {hi} of the {loop.kind} loop {loop.name} "
+                "are not constant"
+            )
+        if loop.kind == "vector" and self._lanes > 1:
+            for start in range(lo.const, hi.const, self._lanes):
+                part = Lanes(loop.name, min(self._lanes, hi.const - start))
+                self._vector(loop.body, {**values, loop.name: start}, part)
+            return
+        for value in range(lo.const, hi.const):
+            self._scope(loop.body, {**values, loop.name: value}, result)
+
+    def _if(self, guard: If, values: Mapping[str, int], result: list[Piece]) -> None:
+        open_ = self._open_condition(guard.condition, values)
+        if open_ is None:
+            return
+        if not open_:
+            self._scope(guard.body, values, result)
+            return
+        self._flush(result)
+        result.append(Guard(open_, self.pieces(guard.body, values)))
+
+    def _vector(self, body: tuple[Stmt, ...], values: Mapping[str, int], part: Lanes) -> None:
+        for stmt in body:
+            match stmt:
+                case Store() | Update():
+                    self._leaf(stmt, values, part)
+                case If(condition, inner):
+                    mask = self._mask(condition, values, part)
+                    if mask is None or not _is_prefix(mask):
+                        raise CodegenError(
+                            f"{self._program.name}: the lane mask of vector loop {part.loop} is not "
+                            "a constant number of lanes; split the loops that it depends on"
+                        )
+                    if any(mask):
+                        self._vector(inner, values, Lanes(part.loop, sum(mask)))
+                case _:
+                    raise CodegenError(
+                        f"{self._program.name}: vector loop {part.loop} contains another loop; "
+                        "vectorize the innermost one"
+                    )
+
+    def _fixed(self, index: Index, values: Mapping[str, int]) -> Index:
+        base, const = linear(index, self._expanded).at(values) if index.terms else (index, 0)
+        return base + const
+
+    # Conditions
+
+    def _open_condition(
+        self, condition: ir.Condition, values: Mapping[str, int]
+    ) -> ir.Condition | None:
+        """What is left to test of a condition; None if it is false."""
+        left: list[Index] = []
+        for index in self._condition(condition):
+            base, const = index.at(values)
+            if base.terms:
+                left.append(base + const)
+            elif const < 0:
+                return None
+        return tuple(left)
+
+    def _condition(self, condition: ir.Condition) -> tuple[Linear, ...]:
+        known = self._conditions.get(id(condition))
+        if known is None:
+            known = tuple(linear(index, self._expanded) for index in condition)
+            self._conditions[id(condition)] = known
+        return known
+
+    def _mask(
+        self, condition: ir.Condition, values: Mapping[str, int], part: Lanes
+    ) -> list[bool] | None:
+        """Truth of a condition in each lane; None if it depends on serial loops."""
+        mask: list[bool] = []
+        start = values[part.loop]
+        for lane in range(part.count):
+            open_ = self._open_condition(condition, {**values, part.loop: start + lane})
+            if open_:
+                return None
+            mask.append(open_ is not None)
+        return mask
+
+    # Leaves
+
+    def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
+        target = self._access(leaf.buffer, leaf.index, id(leaf))
+        if part is not None and target.step(part.loop) != 1:
+            start = values[part.loop]
+            for lane in range(part.count):
+                self._leaf(leaf, {**values, part.loop: start + lane}, None)
+            return
+        value = self._new_value(leaf, target, values, part)
+        if self._buffers[leaf.buffer].scope == "register":
+            register = self._register(leaf.buffer, target, values, part)
+            versions = self._block.versions
+            versions[register.name] = versions.get(register.name, 0) + 1
+            self._block.actions.append(Assign(register.name, value, leaf.stage))
+            return
+        pointer, offset = self._address(leaf.buffer, target, values)
+        lanes = 0 if part is None else part.count
+        self._block.actions.append(Write(pointer, offset, lanes, value, leaf.stage))
+        versions = self._block.versions
+        versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
+
+    def _new_value(
+        self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes | None
+    ) -> int:
+        """The node that a leaf stores."""
+        if isinstance(leaf, Store):
+            return self._value(leaf.value, values, part)
+        vector = part is not None
+        value = leaf.value
+        if leaf.function == "add" and isinstance(value, ir.Call) and value.function == "mul":
+            factors = [self._value(factor, values, part) for factor in value.args]
+            old = self._read(leaf.buffer, target, values, part)
+            return self._block.add(Apply("fma", (*factors, old), vector))
+        new = self._value(value, values, part)
+        old = self._read(leaf.buffer, target, values, part)
+        return self._block.add(Apply(leaf.function, (old, new), vector))
+
+    def _value(self, value: ir.Value, values: Mapping[str, int], part: Lanes | None) -> int:
+        match value:
+            case ir.Const(number):
+                return self._block.add(Number(number, part is not None))
+            case ir.Load(buffer, index):
+                access = self._access(buffer, index, id(value))
+                return self._load(value, access, values, part)
+            case ir.Call(function, args):
+                nodes = tuple(self._value(arg, values, part) for arg in args)
+                return self._block.add(Apply(function, nodes, part is not None))
+            case ir.Select():
+                return self._select(value, values, part)
+
+    def _load(
+        self, load: ir.Load, access: Linear, values: Mapping[str, int], part: Lanes | None
+    ) -> int:
+        if part is None:
+            return self._read(load.buffer, access, values, None)
+        step = access.step(part.loop)
+        if step == 1:
+            return self._read(load.buffer, access, values, part)
+        if step != 0:
+            return self._collect(load, values, part)
+        if self._buffers[load.buffer].scope == "register":
+            return self._block.add(Collect((self._read(load.buffer, access, values, None),)))
+        pointer, offset = self._address(load.buffer, access, values)
+        version = self._block.versions.get(load.buffer, 0)
+        return self._block.add(Broadcast(pointer, offset, version))
+
+    def _select(self, value: ir.Select, values: Mapping[str, int], part: Lanes | None) -> int:
+        if part is not None and self._varies(value.condition, part.loop):
+            return self._select_lanes(value, values, part)
+        open_ = self._open_condition(value.condition, values)
+        if open_ is None:
+            return self._value(value.otherwise, values, part)
+        if not open_:
+            return self._value(value.then, values, part)
+        then = self._block.branch(lambda: self._value(value.then, values, part))
+        otherwise = self._block.branch(lambda: self._value(value.otherwise, values, part))
+        return self._block.add(Choose(open_, then, otherwise))
+
+    def _varies(self, condition: ir.Condition, loop: str) -> bool:
+        return any(index.step(loop) != 0 for index in self._condition(condition))
+
+    def _select_lanes(self, value: ir.Select, values: Mapping[str, int], part: Lanes) -> int:
+        """A select whose condition differs between lanes."""
+        mask = self._mask(value.condition, values, part)
+        if mask is None:
+            return self._collect(value, values, part)
+        if all(mask):
+            return self._value(value.then, values, part)
+        if not any(mask):
+            return self._value(value.otherwise, values, part)
+        zero = value.otherwise == ir.Const(0.0)
+        if zero and isinstance(value.then, ir.Load) and _is_prefix(mask):
+            access = self._access(value.then.buffer, value.then.index, id(value.then))
+            memory = self._buffers[value.then.buffer].scope != "register"
+            if memory and access.step(part.loop) == 1:
+                return self._value(value.then, values, Lanes(part.loop, sum(mask)))
+        return self._collect(value, values, part)
+
+    def _collect(self, value: ir.Value, values: Mapping[str, int], part: Lanes) -> int:
+        """A vector put together from scalars: correct anywhere, and slow."""
+        start = values[part.loop]
+        lanes = [
+            self._value(value, {**values, part.loop: start + lane}, None)
+            for lane in range(part.count)
+        ]
+        lanes += [self._block.add(Number(0.0, vector=False))] * (self._lanes - part.count)
+        return self._block.add(Collect(tuple(lanes)))
+
+    # Accesses
+
+    def _access(self, buffer: str, index: tuple[Index, ...], key: int) -> Linear:
+        known = self._linear.get(key)
+        if known is None:
+            known = linear(flat_index(self._buffers[buffer], index), self._expanded)
+            self._linear[key] = known
+        return known
+
+    def _read(
+        self, buffer: str, access: Linear, values: Mapping[str, int], part: Lanes | None
+    ) -> int:
+        if self._buffers[buffer].scope == "register":
+            register = self._register(buffer, access, values, part)
+            version = self._block.versions.get(register.name, 0)
+            return self._block.add(Register(register.name, register.vector, version))
+        pointer, offset = self._address(buffer, access, values)
+        lanes = 0 if part is None else part.count
+        version = self._block.versions.get(buffer, 0)
+        return self._block.add(Load(pointer, offset, lanes, version))
+
+    def _address(self, buffer: str, access: Linear, values: Mapping[str, int]) -> tuple[int, int]:
+        base, offset = access.at(values)
+        pointer = Pointer(buffer, base)
+        number = self._pointer_numbers.get(pointer)
+        if number is None:
+            number = len(self.pointers)
+            self._pointer_numbers[pointer] = number
+            self.pointers.append(pointer)
+        return number, offset
+
+    def _register(
+        self, buffer: str, access: Linear, values: Mapping[str, int], part: Lanes | None
+    ) -> RegisterVariable:
+        base, offset = access.at(values)
+        if base.terms:
+            raise CodegenError(
+                f"{self._program.name}: register buffer {buffer} is indexed by {base}; unroll those "
+                "loops, or store the buffer elsewhere"
+            )
+        vector = part is not None
+        known = self.registers.get((buffer, offset))
+        if known is None:
+            known = RegisterVariable(self._register_name(buffer, offset, vector), buffer, vector)
+            self.registers[buffer, offset] = known
+        if known.vector != vector:
+            raise CodegenError(
+                f"{self._program.name}: register buffer {buffer} is accessed as vectors and as scalars"
+            )
+        return known
+
+    def _register_name(self, buffer: str, offset: int, vector: bool) -> str:
+        shape = self._buffers[buffer].shape
+        lanes = self._lanes if vector else 1
+        row = shape[-1] if shape else 1
+        if offset % row % lanes:
+            raise CodegenError(
+                f"{self._program.name}: vectors of register buffer {buffer} start at element "
+                f"{offset % row} of a row, no multiple of {lanes} lanes"
+            )
+        parts: list[str] = []
+        rest = offset
+        for extent, unit in zip(reversed(shape), (lanes, *[1] * len(shape)), strict=False):
+            if extent > unit:
+                parts.append(str(rest % extent // unit))
+            rest //= extent
+        return self._names.new("_".join([buffer, *reversed(parts)]))
+
+    def _where(self, stage: str) -> str:
+        origin = next((s.origin for s in self._program.stages if s.name == stage), "")
+        return f"{self._program.name}, stage {stage}" + (f" ({origin})" if origin else "")
+
+
+def _is_prefix(mask: list[bool]) -> bool:
+    """Whether the true lanes come first."""
+    return all(mask[: sum(mask)])
