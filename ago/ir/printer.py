@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ago.errors import IRError
@@ -91,7 +92,7 @@ def value_text(value: Value, buffers: Mapping[str, str], level: int = 0) -> str:
         case Const(number):
             return repr(float(number))
         case Load(buffer, index):
-            return _element(buffer, index, buffers)
+            return element_text(buffer, index, buffers)
         case Call(function, (a, b)) if function in _INFIX:
             symbol, own = _INFIX[function]
             text = f"{value_text(a, buffers, own)} {symbol} {value_text(b, buffers, own + 1)}"
@@ -109,6 +110,14 @@ def condition_text(condition: Condition) -> str:
     return " and ".join(map(_comparison, condition)) or "True"
 
 
+def element_text(
+    buffer: str, index: tuple[Index, ...], buffers: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """`buffer[index]` as Python; see `value_text` for `buffers`."""
+    subscript = ", ".join(map(str, index)) or "()"
+    return f"{buffers.get(buffer, buffer)}[{subscript}]"
+
+
 def _comparison(index: Index) -> str:
     """`index >= 0`, with a constant, or the one side that is negative, moved to the right."""
     if all(c > 0 for _, c in index.terms):
@@ -118,17 +127,12 @@ def _comparison(index: Index) -> str:
     return f"{index} >= 0"
 
 
-def _element(buffer: str, index: tuple[Index, ...], buffers: Mapping[str, str]) -> str:
-    subscript = ", ".join(map(str, index)) or "()"
-    return f"{buffers.get(buffer, buffer)}[{subscript}]"
-
-
 def _describe(buffer: Buffer) -> str:
     text = f"{buffer.scope} {buffer.name}: {buffer.dtype}{list(buffer.shape)}"
     recipe = buffer.packing
     if recipe is None:
         return text
-    text += f" = {_element(recipe.source, recipe.index, {})} for {', '.join(recipe.loops)}"
+    text += f" = {element_text(recipe.source, recipe.index)} for {', '.join(recipe.loops)}"
     return text + (f" if {condition_text(recipe.condition)}" if recipe.condition else "")
 
 
@@ -212,7 +216,7 @@ class _Printer:
         self._line(depth, text + (f"  # {', '.join(notes)}" if notes else ""))
 
     def _assignment(self, leaf: Leaf) -> str:
-        target = _element(leaf.buffer, leaf.index, self.buffers)
+        target = element_text(leaf.buffer, leaf.index, self.buffers)
         if isinstance(leaf, Store):
             return f"{target} = {value_text(leaf.value, self.buffers)}"
         if leaf.function in _INFIX:
