@@ -1,0 +1,34 @@
+"""ONNX's operators in AGO's terms, by name and first opset version of each meaning.
+
+Read `find_translator` first. Invariant: a node is read by the meaning of its own opset version;
+versions newer than any listed here read as the newest.
+"""
+
+from ago.frontend.onnx_ops import arithmetic, shapes, windows
+from ago.frontend.onnx_ops.base import Canonical, Context, RefusalError, Translator
+from ago.frontend.raw import RawNode
+
+__all__ = ["Canonical", "Context", "RefusalError", "find_translator"]
+
+_TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
+    **windows.TRANSLATORS,
+    **arithmetic.TRANSLATORS,
+    **shapes.TRANSLATORS,
+}
+
+
+def find_translator(node: RawNode) -> Translator:
+    """Return what reads a node.
+
+    Raises:
+        RefusalError: If nothing does.
+    """
+    if node.domain:
+        raise RefusalError(f"domain {node.domain!r} is unknown")
+    if node.op not in _TRANSLATORS:
+        raise RefusalError("the operator is not supported")
+    versions = _TRANSLATORS[node.op]
+    known = [translator for since, translator in versions if since <= node.version]
+    if not known:
+        raise RefusalError(f"opset {node.version}; its meaning since opset {versions[0][0]} only")
+    return known[-1]

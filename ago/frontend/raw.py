@@ -1,0 +1,83 @@
+"""A model file as plain Python values, before AGO knows what its operators mean.
+
+Read `RawModel` first. Invariant: no protobuf types appear here, so that the rest of the importer
+does without the onnx package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from ago.ir.graph import TensorType
+
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawNode:
+    """One node of the file.
+
+    Attributes:
+        name: Its unique name.
+        op: The file's operator.
+        domain: The operator's domain; `""` is ONNX's own.
+        version: The file's opset version of that domain.
+        inputs: Values read; `""` is an absent optional one.
+        outputs: Values made; `""` is an unused optional one.
+        attrs: The attributes that the file gives: integers, floats, strings, tuples of them, and
+            arrays. Anything else is an object that no operator here accepts.
+    """
+
+    name: str
+    op: str
+    domain: str
+    version: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attrs: Mapping[str, object]
+
+    def input(self, position: int) -> str:
+        """Return the name of an input, or `""` where it is absent."""
+        return self.inputs[position] if position < len(self.inputs) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawInput:
+    """One input of the file that is no weight.
+
+    Attributes:
+        name: Its name.
+        dtype: Its element type: a short name, or ONNX's where there is none.
+        dims: Per axis an extent, the name of a symbolic dimension, or None where the file says
+            nothing; None if even the rank is unknown.
+    """
+
+    name: str
+    dtype: str
+    dims: tuple[int | str | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RawModel:
+    """A model file.
+
+    Attributes:
+        name: The graph's name.
+        inputs: Its inputs without the weights, in order.
+        outputs: Names of its outputs, in order.
+        nodes: Its nodes in the file's order.
+        weights: Its initializers.
+        infer_types: Given types of the inputs, asks onnx for the types of all values that it can
+            infer; only reports of unsupported nodes need it.
+    """
+
+    name: str
+    inputs: tuple[RawInput, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[RawNode, ...]
+    weights: Mapping[str, AnyArray]
+    infer_types: Callable[[Mapping[str, TensorType]], Mapping[str, TensorType]]
