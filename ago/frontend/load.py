@@ -62,8 +62,9 @@ class _Import:
         self._types: dict[str, TensorType] = dict(inputs)
         self._nodes: list[Node] = []
         self._problems: list[str] = []
+        self._doubtful: set[str] = set()  # made from what was refused: no cause of its own
         self._defined = set(inputs)
-        self._guesses: Mapping[str, TensorType] | None = None
+        self._guesses: dict[str, TensorType] | None = None
         read = {value for node in raw.nodes for value in node.inputs}
         self._used = read | set(raw.outputs)
 
@@ -81,7 +82,9 @@ class _Import:
             try:
                 self._import(node)
             except RefusalError as refusal:
-                self._report(node, str(refusal))
+                if refusal.value not in self._doubtful:
+                    self._report(node, str(refusal))
+                self._guess_outputs(node)
             except ModelError as error:
                 raise ModelError(f"node {node.name!r} ({node.op}): {error}") from error
         if self._problems:
@@ -99,6 +102,8 @@ class _Import:
 
     def _import(self, node: RawNode) -> None:
         """Compute a node, or append what it means; leave its outputs unknown where inputs are."""
+        if not self._doubtful.isdisjoint(node.inputs):
+            self._doubtful.update(node.outputs)
         constant = self._fold(node)
         if constant is not None:
             self._define_constant(node.outputs[0], constant)
@@ -130,7 +135,9 @@ class _Import:
         types = [self._types[value] if value else None for value in meaning.inputs]
         for value, kind in zip(meaning.inputs, types, strict=True):
             if kind is not None and kind.dtype != "f32":
-                raise RefusalError(f"{value!r} has elements of type {kind.dtype}; only float32")
+                raise RefusalError(
+                    f"{value!r} has elements of type {kind.dtype}; only float32", value
+                )
             if kind is not None and kind.size == 0:
                 raise RefusalError(f"{value!r} is empty")
         results = OPERATORS[meaning.op].infer(types, meaning.attrs)
@@ -150,16 +157,22 @@ class _Import:
         self._constants[name] = array
 
     def _report(self, node: RawNode, reason: str) -> None:
-        """Note a node that is not supported, and go on with what onnx knows of its outputs."""
-        if self._guesses is None:
-            self._guesses = self._raw.infer_types(self._inputs)
-        known = ChainMap(self._types, dict(self._guesses))
+        """Note a node that is not supported."""
+        known = ChainMap(self._types, self._inferred())
         shown = ", ".join(str(known.get(value, "?")) if value else "-" for value in node.inputs)
         operator = f"{node.domain}.{node.op}" if node.domain else node.op
         self._problems.append(f"node {node.name!r} ({operator}): {reason}; inputs: {shown or '-'}")
-        for value in node.outputs:
-            if value in self._guesses:
-                self._types[value] = self._guesses[value]
+
+    def _guess_outputs(self, node: RawNode) -> None:
+        """Go on behind a refused node with the types that onnx knows of its outputs."""
+        self._doubtful.update(node.outputs)
+        inferred = self._inferred()
+        self._types.update((value, inferred[value]) for value in node.outputs if value in inferred)
+
+    def _inferred(self) -> dict[str, TensorType]:
+        if self._guesses is None:
+            self._guesses = dict(self._raw.infer_types(self._inputs))
+        return self._guesses
 
     def _finish(self) -> Graph:
         for value in self._raw.outputs:

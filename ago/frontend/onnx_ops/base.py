@@ -18,7 +18,15 @@ from ago.ir.graph import TensorType
 
 
 class RefusalError(Exception):
-    """A valid node that AGO cannot express; the importer collects its message."""
+    """A valid node that AGO cannot express; the importer collects its message.
+
+    Attributes:
+        value: Name of the input at fault, or `""` if it is the node itself.
+    """
+
+    def __init__(self, message: str, value: str = "") -> None:
+        self.value = value
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class Context:
         if not value:
             return None
         if value not in self.constants:
-            raise RefusalError(f"{what} {value!r} is not constant")
+            raise RefusalError(f"{what} {value!r} is not constant", value)
         return self.constants[value]
 
     def constant_ints(self, value: str, what: str) -> tuple[int, ...] | None:
