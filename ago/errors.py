@@ -6,7 +6,7 @@ and the way out. Errors about a rule carry a short stable `code` that tests and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 class AgoError(Exception):
@@ -55,10 +55,18 @@ class ScheduleError(AgoError):
         hint: What would be legal instead, or an empty string.
     """
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, hint: str = "", nest: Callable[[], str] | None = None
+    ) -> None:
         self.code = code
         self.hint = hint
+        self._nest = nest
         super().__init__(f"[{code}] {message}" + (f"\n  hint: {hint}" if hint else ""))
+
+    def __str__(self) -> str:
+        """The message, with the nest printed only now: a search drops most refusals unread."""
+        message = super().__str__()
+        return message if self._nest is None else f"{message}\n{self._nest()}"
 
 
 class CodegenError(AgoError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ago.ir.bounds import interval
+from ago.ir.bounds import guarded_interval
 from ago.ir.index import Index, as_index, var, variables
 from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, leaves, rewrite
 from ago.ir.program import Program
@@ -56,7 +56,9 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
     load, guard = _parts(access)
     extents = _extents(program, buffer, load, guard, loops)
     ranges = {name: (0, extent - 1) for name, extent in zip(loops, extents, strict=True)}
-    packing = Packing(buffer, tuple(loops), load.index, guard + _bounds(load, source, ranges))
+    packing = Packing(
+        buffer, tuple(loops), load.index, guard + _bounds(load, source, ranges, guard)
+    )
     packed = Buffer(f"{buffer}_packed", extents, "constant", source.dtype, packing)
     new = Load(packed.name, tuple(var(name) for name in loops))
 
@@ -124,11 +126,13 @@ def _extents(
     return tuple(extents)
 
 
-def _bounds(load: Load, source: Buffer, ranges: dict[str, tuple[int, int]]) -> Condition:
-    """Conditions that keep the packed index inside its source where the ranges do not."""
+def _bounds(
+    load: Load, source: Buffer, ranges: dict[str, tuple[int, int]], guard: Condition
+) -> Condition:
+    """Conditions that keep the packed index in its source where ranges and guard do not."""
     conditions: list[Index] = []
     for index, extent in zip(load.index, source.shape, strict=True):
-        low, high = interval(index, ranges)
+        low, high = guarded_interval(index, ranges, guard)
         if low < 0:
             conditions.append(index)
         if high >= extent:

@@ -65,5 +65,9 @@ def refuse(
         loop: The loop to mark in the printed nest.
         hint: What would be legal.
     """
-    nest = print_program(program, mark=loop)
-    return ScheduleError(code, f"{message}\n  rule: {REFUSALS[code]}\n{nest}", hint)
+    return ScheduleError(
+        code,
+        f"{message}\n  rule: {REFUSALS[code]}",
+        hint,
+        nest=lambda: print_program(program, mark=loop),
+    )

@@ -1,0 +1,96 @@
+"""From operators to stages: how each operator becomes naive loop nests.
+
+Read `LOWERINGS` and `lower_nodes` first. An operator is lowered on logical indices; the context
+maps them to the order in which each tensor lies in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ago.errors import UnsupportedError
+from ago.ir.graph import Graph, Node
+from ago.ir.lowering.context import Lowering
+from ago.ir.lowering.contraction import lower_conv, lower_gemm, lower_matmul
+from ago.ir.lowering.elementwise import binary, clip, identity, lower_elementwise, relu
+from ago.ir.lowering.movement import lower_pad, lower_reshape
+from ago.ir.lowering.reduction import lower_global_average_pool, lower_reduce_mean
+from ago.ir.nest import Buffer
+from ago.ir.program import Program
+
+__all__ = ["LOWERINGS", "LoweredProgram", "Lowering", "lower_nodes", "require_lowerings"]
+
+LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
+    "Add": lower_elementwise("add", binary("add")),
+    "Clip": lower_elementwise("clip", clip),
+    "Conv": lower_conv,
+    "Div": lower_elementwise("div", binary("div")),
+    "Gemm": lower_gemm,
+    "GlobalAveragePool": lower_global_average_pool,
+    "Identity": lower_elementwise("copy", identity),
+    "MatMul": lower_matmul,
+    "Mul": lower_elementwise("mul", binary("mul")),
+    "Pad": lower_pad,
+    "ReduceMean": lower_reduce_mean,
+    "Relu": lower_elementwise("relu", relu),
+    "Reshape": lower_reshape,
+    "Sub": lower_elementwise("sub", binary("sub")),
+}
+"""How each operator lowers to stages; `BatchNormalization` is rewritten by a pass before."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredProgram:
+    """A subgraph as a naive program.
+
+    Attributes:
+        program: One naive nest a stage.
+        values: Value of the graph that each input, output and constant buffer is, by buffer name.
+    """
+
+    program: Program
+    values: Mapping[str, str]
+
+
+def lower_nodes(
+    graph: Graph, nodes: Sequence[Node], outputs: Iterable[str], name: str
+) -> LoweredProgram:
+    """Lower some nodes of a graph to one naive program.
+
+    Args:
+        graph: The graph, with layouts.
+        nodes: Nodes of it in topological order.
+        outputs: Values among those they make that are read elsewhere or leave the graph.
+        name: Name of the program, a C identifier.
+
+    Returns:
+        The program and what its buffers are.
+
+    Raises:
+        UnsupportedError: Nodes have no lowering; all are listed.
+    """
+    require_lowerings(nodes)
+    lowering = Lowering(graph.type_of, frozenset(graph.params), frozenset(outputs))
+    for node in nodes:
+        LOWERINGS[node.op](node, lowering)
+    rank = {"input": 0, "constant": 1, "output": 2}
+    buffers: list[Buffer] = [*lowering.buffers.values(), *lowering.extra]
+    buffers.sort(key=lambda buffer: rank.get(buffer.scope, 3))
+    values = {b.name: value for value, b in lowering.buffers.items() if b.scope in rank}
+    return LoweredProgram(Program.naive(name, tuple(buffers), tuple(lowering.stages)), values)
+
+
+def require_lowerings(nodes: Iterable[Node]) -> None:
+    """Check that every node can be compiled.
+
+    Raises:
+        UnsupportedError: Some cannot; all are listed with operator and shape.
+    """
+    problems = [
+        f"{node.name}: {node.op} -> {node.type} has no lowering"
+        for node in nodes
+        if node.op not in LOWERINGS
+    ]
+    if problems:
+        raise UnsupportedError(problems)

@@ -1,0 +1,153 @@
+"""What the lowerings of all operators share: names, buffers, and the map from logical to physical.
+
+Read `Lowering` first. It collects the stages and buffers of one subgraph. Names depend on structure
+only, so that equal subgraphs of different models become equal programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ago.ir.graph import Node
+from ago.ir.index import Index, as_index, var
+from ago.ir.nest import Axis, Buffer, Scope, Stage
+from ago.ir.tensor import Layout, TensorType
+from ago.ir.value import Condition, Load, Value
+
+_AXIS_NAMES = {4: ("n", "c", "y", "x"), 3: ("n", "c", "x"), 2: ("n", "c"), 1: ("c",)}
+
+
+@dataclass(slots=True)
+class Lowering:
+    """The stages and buffers of a subgraph as they are made.
+
+    Attributes:
+        types: Type, with layout, of each value of the graph.
+        constants: Names of the values that are model parameters.
+        outputs: Names of the values that leave the subgraph.
+        stages: Stages so far, in order.
+        buffers: Buffer of each value so far, by value name.
+    """
+
+    types: Callable[[str], TensorType]
+    constants: frozenset[str]
+    outputs: frozenset[str]
+    stages: list[Stage] = field(default_factory=list)
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    extra: list[Buffer] = field(default_factory=list)
+    _used: dict[str, int] = field(default_factory=dict)
+
+    def stage_name(self, kind: str) -> str:
+        """A stage name not used so far: `conv`, then `conv1`, ..."""
+        return self._fresh(kind)
+
+    def load(self, value: str, index: Sequence[Index | int], role: str = "input") -> Load:
+        """A load of a value at a logical index.
+
+        Args:
+            value: Name of the value in the graph.
+            index: One index a logical axis.
+            role: What to call the buffer if it enters the subgraph here.
+        """
+        if value not in self.buffers:
+            scope: Scope = "constant" if value in self.constants else "input"
+            self._declare(value, self._fresh(role), scope)
+        return Load(self.buffers[value].name, _physical(self.types(value), index))
+
+    def broadcast(self, value: str, at: Sequence[Index], role: str = "input") -> Load:
+        """A load of `value` as it broadcasts to the logical index `at`."""
+        shape = self.types(value).shape
+        tail = at[len(at) - len(shape) :]
+        index = [as_index(0) if extent == 1 else i for extent, i in zip(shape, tail, strict=True)]
+        return self.load(value, index, role)
+
+    def axes(self, stage: str, shape: Sequence[int], order: Sequence[int]) -> LogicalAxes:
+        """Spatial axes of a stage over `shape`, nested in the physical order `order`."""
+        names = _AXIS_NAMES.get(len(shape)) or tuple(f"i{d}" for d in range(len(shape)))
+        axes = tuple(Axis(names[d], shape[d]) for d in order)
+        return LogicalAxes(axes, tuple(var(f"{stage}.{name}") for name in names))
+
+    def axes_of(self, stage: str, value: str) -> LogicalAxes:
+        """Spatial axes of a stage that makes `value`, one a logical axis, in physical order."""
+        kind = self.types(value)
+        return self.axes(stage, kind.shape, layout_of(kind).order)
+
+    def store(
+        self,
+        node: Node,
+        stage: str,
+        axes: Sequence[Axis],
+        index: Sequence[Index],
+        value: Value,
+        *,
+        reduce: str | None = None,
+        init: Value | None = None,
+        guard: Condition = (),
+    ) -> None:
+        """Add the stage that makes the node's output.
+
+        Args:
+            node: The node; its output gets a buffer named after the stage.
+            stage: Name of the stage.
+            axes: Its axes, outermost first.
+            index: Logical index of the element it makes.
+            value: What it stores or accumulates.
+            reduce: Function of an accumulation.
+            init: Its start value.
+            guard: Where it stores at all.
+        """
+        scope: Scope = "output" if node.output in self.outputs else "workspace"
+        self._declare(node.output, stage, scope)
+        place = _physical(self.types(node.output), index)
+        self.stages.append(
+            Stage(stage, tuple(axes), stage, place, value, reduce, init, node.name, guard)
+        )
+
+    def temporary(
+        self,
+        node: Node,
+        stage: str,
+        axes: Sequence[Axis],
+        value: Value,
+        *,
+        reduce: str,
+        init: Value,
+    ) -> str:
+        """Add a reduction stage into a buffer of its own, one dimension a spatial axis."""
+        spatial = [a for a in axes if a.kind == "spatial"]
+        index = tuple(var(f"{stage}.{a.name}") for a in spatial)
+        self.extra.append(Buffer(stage, tuple(a.extent for a in spatial), "workspace"))
+        self.stages.append(Stage(stage, tuple(axes), stage, index, value, reduce, init, node.name))
+        return stage
+
+    def _declare(self, value: str, name: str, scope: Scope) -> None:
+        kind = self.types(value)
+        self.buffers[value] = Buffer(name, kind.physical_shape, scope, kind.dtype)
+
+    def _fresh(self, kind: str) -> str:
+        count = self._used.get(kind, 0)
+        self._used[kind] = count + 1
+        return kind if count == 0 else f"{kind}{count}"
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalAxes:
+    """The spatial axes of a stage.
+
+    Attributes:
+        axes: Outermost first.
+        index: The variable of each logical axis, in logical order.
+    """
+
+    axes: tuple[Axis, ...]
+    index: tuple[Index, ...]
+
+
+def layout_of(kind: TensorType) -> Layout:
+    """The layout of a type; row-major where none was chosen."""
+    return kind.layout or Layout.row_major(kind.rank)
+
+
+def _physical(kind: TensorType, index: Sequence[Index | int]) -> tuple[Index, ...]:
+    return tuple(as_index(index[axis]) for axis in layout_of(kind).order)
