@@ -55,8 +55,8 @@ AGO_INLINE int ago_is_aligned(const void *pointer) {
     return ((uintptr_t)pointer & (uintptr_t)(AGO_ALIGNMENT - 1)) == 0;
 }
 
-/* The checks that NAME_run and NAME_step make before they touch memory. The weights may be null in
- * a model without weights, the workspace in a model whose workspace is empty. */
+/* The checks that NAME_run and NAME_step make before they touch memory. Weights or workspace of zero
+ * bytes may be anything, also null. */
 AGO_INLINE int32_t ago_check(const void *const *inputs, int32_t input_count, void *const *outputs,
                              int32_t output_count, const void *weights, size_t weights_bytes,
                              const void *workspace, size_t workspace_bytes) {
@@ -76,7 +76,8 @@ AGO_INLINE int32_t ago_check(const void *const *inputs, int32_t input_count, voi
     if ((weights_bytes > 0 && weights == NULL) || (workspace_bytes > 0 && workspace == NULL)) {
         return AGO_ERROR_NULL;
     }
-    if (!ago_is_aligned(weights) || !ago_is_aligned(workspace)) {
+    if ((weights_bytes > 0 && !ago_is_aligned(weights)) ||
+        (workspace_bytes > 0 && !ago_is_aligned(workspace))) {
         return AGO_ERROR_ALIGNMENT;
     }
     return AGO_OK;

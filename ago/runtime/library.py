@@ -58,7 +58,7 @@ def aligned_array(
     else:
         raw = np.zeros(size + alignment, np.uint8)
     start = -raw.ctypes.data % alignment
-    return raw[start : start + size].view(kind).reshape(dims)
+    return np.ndarray(dims, kind, buffer=raw, offset=start)
 
 
 class Library:

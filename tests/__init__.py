@@ -1,0 +1,1 @@
+"""The tests of AGO, by kind: unit, property, golden, differential, device."""
