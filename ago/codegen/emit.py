@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ago.codegen.ctext import HELPERS, Names, used_helpers
 from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.lane_form import use_lanes
 from ago.codegen.print_tree import print_tree
 from ago.codegen.resolve import resolve
 from ago.codegen.select import select
@@ -93,6 +94,8 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
         buffer.name: names.new(buffer.name) for buffer in program.buffers if buffer.scope != "register"
     }
     tree = select(resolved, intrinsics.lanes, names)
+    if intrinsics.lane_form:
+        tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
     signature = _signature(name, arguments, buffers)
     body = print_tree(resolved, tree, intrinsics, names, buffers)
     code = f"{signature} {{\n{body}}}\n"

@@ -1,0 +1,1 @@
+"""The intrinsic table of AArch64's Advanced SIMD."""
