@@ -32,7 +32,9 @@ _REFUSED_TAGS = {
 
 _R_ABS64, _R_GLOB_DAT, _R_JUMP_SLOT, _R_RELATIVE = 257, 1025, 1026, 1027
 
+_MAX_IMAGE_BYTES = 1 << 30
 _SYMBOL_BYTES = 24
+_RELOCATION_BYTES = 24
 _SHN_UNDEF = 0
 _STB_WEAK = 2
 
@@ -87,7 +89,7 @@ def load_image(data: bytes, base: int) -> Image:
     """
     try:
         return _Loader(data, base).image()
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, ValueError) as error:
         raise DeviceError(f"broken ELF file: {error}") from error
 
 
@@ -116,7 +118,7 @@ class _Loader:
         symbols = self._symbols()
         for table, size in ((_DT_RELA, _DT_RELASZ), (_DT_JMPREL, _DT_PLTRELSZ)):
             start = self._tags.get(table, 0)
-            for offset in range(0, self._tags.get(size, 0), 24):
+            for offset in range(0, self._tags.get(size, 0), _RELOCATION_BYTES):
                 self._relocate(self._unpack("<QQq", start + offset), symbols)
         segments = tuple(
             Segment(self._base + address, bytes(content), bool(flags & _PF_X), bool(flags & _PF_W))
@@ -135,6 +137,10 @@ class _Loader:
             content = data[offset : offset + in_file]
             if len(content) != in_file:
                 raise DeviceError("broken ELF file: a segment reaches beyond its end")
+            if in_memory < in_file or address + in_memory > _MAX_IMAGE_BYTES:
+                raise DeviceError(
+                    f"broken ELF file: a segment of {in_memory} bytes at {address:#x}"
+                )
             if kind == _PT_LOAD:
                 padded = bytearray(content) + bytes(in_memory - in_file)
                 self._loads.append((address, padded, flags))
