@@ -46,6 +46,16 @@ class Function:
     helpers: tuple[str, ...]
     key: str
 
+    def renamed(self, name: str) -> Function:
+        """The same function under another name."""
+        signature = self.signature.replace(f" {self.name}(", f" {name}(", 1)
+        text = self.text.replace(self.signature, signature, 1)
+        return replace(self, name=name, signature=signature, text=text)
+
+    def noted(self, note: str) -> Function:
+        """The same function with one more line of comment at its start."""
+        return replace(self, text=f"/* {note} */\n{self.text}")
+
 
 def parameters(program: Program) -> tuple[Buffer, ...]:
     """The buffers that the function of a program takes as arguments, in order.
