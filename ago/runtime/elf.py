@@ -89,7 +89,7 @@ def load_image(data: bytes, base: int) -> Image:
     """
     try:
         return _Loader(data, base).image()
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise DeviceError(f"broken ELF file: {error}") from error
 
 

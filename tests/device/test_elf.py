@@ -30,7 +30,7 @@ SHOWN char zeros[100000];
 """
 
 
-def link(directory: Path, code: str, *flags: str) -> bytes:
+def link(directory: Path, code: str, *flags: str) -> Path:
     source = directory / "unit.c"
     source.write_text(code)
     toolchain = find_toolchain(A76)
@@ -43,11 +43,11 @@ def link(directory: Path, code: str, *flags: str) -> bytes:
             *("-shared", "-nostdlib", "-Wl,-z,lazy", *flags, str(objects[0]), "-o", str(out)),
         ]
     )
-    return out.read_bytes()
+    return out
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory) -> bytes:
+def library(tmp_path_factory) -> Path:
     return link(tmp_path_factory.mktemp("elf"), RELOCATIONS, "-Wl,--hash-style=both")
 
 
@@ -60,7 +60,7 @@ def word(image, address: int) -> int:
 
 @pytest.mark.parametrize("style", ["sysv", "gnu", "both"])
 def test_symbols_by_either_hash_table(tmp_path, style):
-    image = load_image(link(tmp_path, RELOCATIONS, f"-Wl,--hash-style={style}"), BASE)
+    image = load_image(link(tmp_path, RELOCATIONS, f"-Wl,--hash-style={style}").read_bytes(), BASE)
     shown = {"shown_value", "get_table", "callee", "caller", "zeros"}
     assert shown <= image.symbols.keys()
     assert "nobody" not in image.symbols
@@ -68,7 +68,8 @@ def test_symbols_by_either_hash_table(tmp_path, style):
 
 
 def test_placement_and_relocation(library):
-    image, elsewhere = load_image(library, BASE), load_image(library, BASE + 0x10_0000)
+    data = library.read_bytes()
+    image, elsewhere = load_image(data, BASE), load_image(data, BASE + 0x10_0000)
     for name, address in image.symbols.items():
         assert elsewhere.symbols[name] == address + 0x10_0000
     assert word(image, image.symbols["shown_value"]) & 0xFFFFFFFF == 11
@@ -106,14 +107,15 @@ def test_placement_and_relocation(library):
 def test_refusals(tmp_path, code, flags, message):
     source = code.replace("int f(", '__attribute__((visibility("default"))) int f(')
     source = "int f(void);\n" * ("int f(void) {" in code) + source
+    library = link(tmp_path, source, "-Wl,-z,undefs", *flags)
     with pytest.raises(DeviceError, match=message):
-        load_image(link(tmp_path, source, "-Wl,-z,undefs", *flags), BASE)
+        load_image(library.read_bytes(), BASE)
 
 
 def test_what_is_no_aarch64_library(library):
     with pytest.raises(DeviceError, match="not a little-endian ELF64"):
         load_image(b"MZ" + bytes(100), BASE)
-    x86 = bytearray(library)
+    x86 = bytearray(library.read_bytes())
     struct.pack_into("<H", x86, 18, 62)
     with pytest.raises(DeviceError, match=r"not a shared library for AArch64 .*e_machine 62"):
         load_image(bytes(x86), BASE)
@@ -121,7 +123,7 @@ def test_what_is_no_aarch64_library(library):
 
 @given(data=st.data())
 def test_broken_files_are_refused_or_loaded_but_never_crash(library, data):
-    broken = bytearray(library)
+    broken = bytearray(library.read_bytes())
     for _ in range(data.draw(st.integers(1, 8), label="changes")):
         # Headers and dynamic tables are at the beginning; most of the rest is code.
         place = data.draw(st.integers(16, min(len(broken), 2048) - 1))
