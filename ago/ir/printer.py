@@ -73,10 +73,10 @@ def print_statements(body: tuple[Stmt, ...], mark: str | None = None) -> str:
 
 
 def parameters(program: Program) -> tuple[Buffer, ...]:
-    """The arrays that a program is called with: inputs, constants that its body reads, outputs."""
-    read = {name for leaf in leaves(program.body) for name in _loaded(leaf)}
+    """The arrays that a program is called with: inputs, constants that its body uses, outputs."""
+    used = set(_buffers_of(program.body))
     inputs = tuple(b for b in program.buffers if b.scope == "input")
-    constants = tuple(b for b in program.buffers if b.scope == "constant" and b.name in read)
+    constants = tuple(b for b in program.buffers if b.scope == "constant" and b.name in used)
     return inputs + constants + tuple(b for b in program.buffers if b.scope == "output")
 
 
@@ -139,12 +139,8 @@ def _describe(buffer: Buffer) -> str:
 def _buffers_of(body: tuple[Stmt, ...]) -> Iterable[str]:
     for leaf in leaves(body):
         yield leaf.buffer
-        yield from _loaded(leaf)
-
-
-def _loaded(leaf: Leaf) -> Iterable[str]:
-    values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
-    return (load.buffer for value in values for load, _ in loads(value))
+        values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
+        yield from (load.buffer for value in values for load, _ in loads(value))
 
 
 def _loops_of(body: tuple[Stmt, ...]) -> Iterable[str]:

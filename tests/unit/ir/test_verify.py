@@ -423,9 +423,9 @@ def test_balanced_tiles_are_accepted_as_a_parallel_loop(longer):
 
 
 def test_a_ring_of_rows_is_accepted():
-    """Rows of `x` go through a ring of 3, read as a window of 3 rows."""
+    """Rows of `x` go through a ring of 3, each once, and are read as windows of 3 rows."""
     y, row = var("c.y"), var("p.y")
-    first = minimum(y * 3, y)
+    first = minimum(y * 3, y + 2)
     fill = loop(
         "p.y", y + 3, store(row % 3, 0, buffer="tile", value=element("x", row, 0)), lo=first
     )
