@@ -82,5 +82,11 @@ class Program:
             self, stages=tuple(stage if s.name == stage.name else s for s in self.stages)
         )
 
+    def relabelled(self, other: Program) -> Program:
+        """This program under the name and with the stages' origins of an equal workload."""
+        origins = {stage.name: stage.origin for stage in other.stages}
+        stages = tuple(replace(s, origin=origins.get(s.name, s.origin)) for s in self.stages)
+        return replace(self, name=other.name, stages=stages)
+
     def __str__(self) -> str:
         return print_program(self)

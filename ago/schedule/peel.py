@@ -12,7 +12,7 @@ from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
 from ago.ir.value import Condition, Select, Value
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import constant_extent, find_path, ranges_of, replace_stmt
+from ago.schedule.tree import constant_extent, find_path, loop_names, ranges_of, replace_stmt
 
 
 def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
@@ -24,7 +24,8 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
                                     for v.after in [hi, b): S
 
     Guards that a part's range decides are dropped from it. The interior keeps its loops' names; the
-    loops of the border parts end in `.before` and `.after`. Empty parts vanish.
+    loops of the border parts end in `.before` and `.after`, numbered where such a name is taken.
+    Empty parts vanish.
 
     Requires:
         1. `loop` exists, is serial, and has constant bounds (`unknown-loop`, `not-serial`,
@@ -59,11 +60,10 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
     if not (old.lo.is_constant and first <= lo < hi <= last):
         message = f"interior [{lo}, {hi}) of {loop}, which runs over [{old.lo}, {old.hi})"
         raise refuse("bad-range", program, message, loop=loop)
-    names = [loop, *(s.name for s in walk(old.body) if isinstance(s, For))]
     parts = [
-        rename_loops((_bounded(old, first, lo),), {n: f"{n}.before" for n in names}),
+        _border(program, _bounded(old, first, lo), "before"),
         (_bounded(old, lo, hi),),
-        rename_loops((_bounded(old, hi, last),), {n: f"{n}.after" for n in names}),
+        _border(program, _bounded(old, hi, last), "after"),
     ]
     outer = ranges_of(path[:-1])
     known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
@@ -117,6 +117,20 @@ def peel(program: Program, loop: str) -> Program:
     if not found:
         raise refuse("no-guard", program, f"{loop} has no guard to peel", loop=loop)
     return partition_loop(program, loop, lo, hi)
+
+
+def _border(program: Program, loop: For, suffix: str) -> tuple[Stmt, ...]:
+    """`loop` with its own and all inner names suffixed; a number keeps them unique."""
+    names = [s.name for s in walk((loop,)) if isinstance(s, For)]
+    taken = set(loop_names(program))
+    number = 1
+    while any(f"{name}.{suffix}{_count(number)}" in taken for name in names):
+        number += 1
+    return rename_loops((loop,), {n: f"{n}.{suffix}{_count(number)}" for n in names})
+
+
+def _count(number: int) -> str:
+    return "" if number == 1 else str(number)
 
 
 def _bounded(loop: For, lo: int, hi: int) -> For:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ago.errors import ScheduleError
-from ago.ir.printer import print_program
+from ago.ir.printer import print_statements
 from ago.ir.program import Program
 
 REFUSALS: Mapping[str, str] = {
@@ -69,5 +69,5 @@ def refuse(
         code,
         f"{message}\n  rule: {REFUSALS[code]}",
         hint,
-        nest=lambda: print_program(program, mark=loop),
+        nest=lambda: print_statements(program.body, mark=loop),
     )

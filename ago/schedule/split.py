@@ -113,7 +113,10 @@ def _tiling(
     tiles = -(-extent // factor)
     if tail == "shift":
         size = -(-extent // max(tiles, 1))
-        return tiles, as_index(size), minimum(size * outer, extent - size) + inner
+        start = size * outer
+        if size * tiles != extent:
+            start = minimum(start, extent - size)
+        return tiles, as_index(size), start + inner
     if tail == "balance" and tiles and extent % tiles:
         size, larger = divmod(extent, tiles)
         extra = minimum(1, maximum(larger - outer, 0))

@@ -62,16 +62,20 @@ class Lowering:
         index = [as_index(0) if extent == 1 else i for extent, i in zip(shape, tail, strict=True)]
         return self.load(value, index, role)
 
-    def axes(self, stage: str, shape: Sequence[int], order: Sequence[int]) -> LogicalAxes:
-        """Spatial axes of a stage over `shape`, nested in the physical order `order`."""
-        names = _AXIS_NAMES.get(len(shape)) or tuple(f"i{d}" for d in range(len(shape)))
-        axes = tuple(Axis(names[d], shape[d]) for d in order)
-        return LogicalAxes(axes, tuple(var(f"{stage}.{name}") for name in names))
+    def axes_of(self, stage: str, value: str, order: Sequence[int] | None = None) -> LogicalAxes:
+        """Spatial axes of a stage that makes `value`, one a logical axis.
 
-    def axes_of(self, stage: str, value: str) -> LogicalAxes:
-        """Spatial axes of a stage that makes `value`, one a logical axis, in physical order."""
+        Args:
+            stage: Name of the stage.
+            value: Name of the value.
+            order: Logical axes from the outermost loop in; by default the value's physical order.
+        """
         kind = self.types(value)
-        return self.axes(stage, kind.shape, layout_of(kind).order)
+        shape = kind.shape
+        names = _AXIS_NAMES.get(len(shape)) or tuple(f"i{d}" for d in range(len(shape)))
+        nested = layout_of(kind).order if order is None else order
+        axes = tuple(Axis(names[d], shape[d]) for d in nested)
+        return LogicalAxes(axes, tuple(var(f"{stage}.{name}") for name in names))
 
     def store(
         self,

@@ -10,7 +10,7 @@ from ago.ir.index import Index, var
 from ago.ir.lowering.context import Lowering
 from ago.ir.nest import Axis
 from ago.ir.ops.window import Window
-from ago.ir.tensor import TensorType
+from ago.ir.tensor import Layout, TensorType
 from ago.ir.value import Condition, Const, Select, Value, mul
 
 _TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
@@ -19,7 +19,8 @@ _TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
 def lower_conv(node: Node, lowering: Lowering) -> None:
     """Convolution of any group, stride, dilation and padding.
 
-    The channel axis is `c` where each group makes one channel or there is one group; else it is
+    Loops nest channels-last whatever the layout of the result, so that the channels, which are
+    vectorised, are innermost in accumulators too. The channel axis is `c` where each group makes one channel or there is one group; else it is
     `g` and `c` within the group. Reduce axes are the taps, then the input channels of a group.
     """
     x, w = node.inputs[:2]
@@ -27,7 +28,7 @@ def lower_conv(node: Node, lowering: Lowering) -> None:
     groups = read_int(node.attrs, "group")
     window = Window.read(node.attrs, weight.shape[2:])
     name = lowering.stage_name("conv")
-    out = lowering.axes_of(name, node.output)
+    out = lowering.axes_of(name, node.output, Layout.channels_last(kind.rank).order)
     axes, channel, group = _channel_axes(name, out.axes, groups, node.type.shape[1])
     names = _TAPS[len(window.kernel)]
     taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True)]

@@ -1,0 +1,100 @@
+"""A program's reduction as the analytic model sees it."""
+
+from __future__ import annotations
+
+import math
+
+from ago.autoschedule.shape import Roles, reduction_axes
+from ago.cost_model.analytic import Operand, TileProblem
+from ago.ir.index import variables
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+from ago.ir.value import Load, loads
+from ago.schedule.tree import find_loop
+
+_WIDEST = 8
+
+
+def tile_problem(
+    program: Program, part: Roles, lane: str, row: str | None, lanes: int
+) -> TileProblem:
+    """The features of a reduction that decide its register tile.
+
+    Args:
+        program: The program, before its loops are split.
+        part: Its stages.
+        lane: The output's vectorised axis.
+        row: The output's axis tiled by rows, if any.
+        lanes: float32 lanes of a vector.
+    """
+    output, reduction = part.output, part.reduction
+    assert reduction is not None
+    rows = output.axis(row).extent if row else 1
+    if row is not None:
+        rows = _interior(program, output.loop(row), rows)
+    vectors = output.axis(lane).extent // lanes
+    others = [a.extent for a in output.axes if a.name not in (lane, row)]
+    steps = [a for a in reduction.axes if a.kind == "reduce"]
+    row_loops = _loops(part, reduction, row)
+    lane_loops = _loops(part, reduction, lane)
+    innermost = reduction.loop(steps[-1].name) if steps else ""
+    found = [load for load, _ in loads(reduction.value)]
+    window = _window(reduction, found, row_loops)
+    operands = tuple(
+        Operand(
+            along_rows=_mentions(load, row_loops),
+            along_lanes=_mentions(load, lane_loops),
+            along_reduction=bool(load.index) and load.index[-1].coefficient(innermost) == 1,
+            row_step=_row_step(load, row_loops) if window > 1 else 0,
+        )
+        for load in found
+    )
+    return TileProblem(
+        rows, vectors, math.prod(a.extent for a in steps), math.prod(others), operands, window
+    )
+
+
+def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tuple[int, ...]:
+    """Tile widths in vectors: any up to a limit; for a grouped axis, divisors of a group."""
+    assert part.reduction is not None
+    vectors = part.output.axis(lane).extent // lanes
+    axes = reduction_axes(part.output, part.reduction, lane)
+    if len(axes) > 1:
+        group = part.reduction.axis(axes[-1]).extent
+        if group % lanes == 0:
+            return tuple(v for v in range(1, _WIDEST + 1) if (group // lanes) % v == 0)
+        return (1,)
+    counts = range(1, vectors + 1)
+    return tuple(sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST}))
+
+
+def _interior(program: Program, loop: str, extent: int) -> int:
+    """The iterations of a loop that is still whole, or of its interior after peeling."""
+    found = find_loop(program, loop).extent
+    return found.const if found.is_constant else extent
+
+
+def _loops(part: Roles, reduction: Stage, axis: str | None) -> set[str]:
+    if axis is None:
+        return set()
+    return {reduction.loop(a) for a in reduction_axes(part.output, reduction, axis)}
+
+
+def _mentions(load: Load, loops: set[str]) -> bool:
+    return any(loops & variables(i) for i in load.index)
+
+
+def _window(reduction: Stage, found: list[Load], row_loops: set[str]) -> int:
+    """Extent of the reduce axis that slides along the rows; 1 if there is none."""
+    for load in found:
+        for index in load.index:
+            if not row_loops & variables(index):
+                continue
+            for axis in reduction.axes:
+                if axis.kind == "reduce" and index.coefficient(reduction.loop(axis.name)):
+                    return axis.extent
+    return 1
+
+
+def _row_step(load: Load, row_loops: set[str]) -> int:
+    return max((i.coefficient(loop) for i in load.index for loop in row_loops), default=0)

@@ -1,0 +1,213 @@
+"""The sketch of one subgraph: from its naive program to a tiled, vectorised one.
+
+Read `schedule_program` first. It emits a trace by rules over the program and asks the chooser for
+register tile, loop order and unrolling; the analytic model puts its favourite first. A program that
+fits no rule keeps its naive nests, which are always correct.
+"""
+
+from __future__ import annotations
+
+from ago.autoschedule.order import outer_orders
+from ago.autoschedule.packing import pack_constants
+from ago.autoschedule.problem import tile_problem, vector_choices
+from ago.autoschedule.shape import Roles, guarded_axes, plain_stages, reduction_axes, roles
+from ago.cost_model.analytic import MAX_UNROLLED, candidate_tiles
+from ago.errors import ScheduleError
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.cache_write import cache_write
+from ago.schedule.chooser import Chooser
+from ago.schedule.collapse import collapse
+from ago.schedule.compute_at import compute_at
+from ago.schedule.inline import inline
+from ago.schedule.peel import peel
+from ago.schedule.reorder import reorder
+from ago.schedule.round_axis import round_axis
+from ago.schedule.split import split
+from ago.schedule.store_at import store_at
+from ago.schedule.trace import Schedule
+from ago.target import Target
+
+
+def schedule_program(program: Program, target: Target, chooser: Chooser | None = None) -> Schedule:
+    """Schedule a naive program for a target.
+
+    Args:
+        program: One output stage, any element-wise stages, at most one reduction; other programs
+            are left as they are.
+        target: The CPU.
+        chooser: Who decides; by default the analytic model's favourites are taken.
+
+    Returns:
+        The schedule: program and trace.
+    """
+    schedule = Schedule(program, chooser)
+    for stage in plain_stages(program):
+        schedule.apply(inline, stage)
+    for found in schedule.program.stages:
+        if found.reduce and schedule.program.buffer(found.buffer).scope == "output":
+            schedule.apply(cache_write, found.name)
+    part = roles(schedule.program)
+    if part is None:
+        return schedule
+    _collapse_spatial(schedule, part.output)
+    lanes = _round_lanes(schedule, target)
+    part = roles(schedule.program)
+    assert part is not None
+    _peel_border(schedule, part.output)
+    if part.reduction is None:
+        _schedule_elementwise(schedule, part, lanes)
+    else:
+        _schedule_reduction(schedule, part, part.reduction, lanes, target)
+    pack_constants(schedule)
+    return schedule
+
+
+def _collapse_spatial(schedule: Schedule, output: Stage) -> None:
+    """Merge neighbouring spatial axes of the output wherever no access tells them apart."""
+    position = 0
+    while True:
+        axes = schedule.program.stage(output.name).axes
+        if position + 2 >= len(axes):
+            return
+        try:
+            schedule.apply(collapse, output.name, axes[position].name, axes[position + 1].name)
+        except ScheduleError:
+            position += 1
+
+
+def _round_lanes(schedule: Schedule, target: Target) -> int:
+    """Round the vectorised axis to whole vectors; returns the lanes to use, 1 for scalar code."""
+    part = roles(schedule.program)
+    assert part is not None
+    if part.lane_axis is None:
+        return 1
+    try:
+        schedule.apply(round_axis, part.output.name, part.lane_axis, target.lanes)
+    except ScheduleError:
+        extent = part.output.axis(part.lane_axis).extent
+        return target.lanes if extent % target.lanes == 0 else 1
+    return target.lanes
+
+
+def _peel_border(schedule: Schedule, output: Stage) -> None:
+    """Move the borders, where a guard fails, into nests of their own around the interior."""
+    names = [output.loop(a.name) for a in output.axes]
+    for axis in guarded_axes(output):
+        loop = output.loop(axis)
+        schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
+        try:
+            schedule.apply(peel, loop)
+        except ScheduleError:
+            return
+        names.sort(key=lambda n: n != loop)
+    original = [output.loop(a.name) for a in output.axes]
+    if names != original:
+        schedule.apply(reorder, original)
+
+
+def _schedule_elementwise(schedule: Schedule, part: Roles, lanes: int) -> None:
+    if part.lane_axis is None or lanes == 1:
+        return
+    loop = part.output.loop(part.lane_axis)
+    inner = [part.output.loop(a.name) for a in part.output.axes if a.name != part.lane_axis]
+    schedule.apply(split, loop, lanes)
+    schedule.apply(reorder, [*inner, f"{loop}.0", f"{loop}.1"])
+    schedule.apply(vectorize, f"{loop}.1")
+
+
+def _schedule_reduction(
+    schedule: Schedule, part: Roles, reduction: Stage, lanes: int, target: Target
+) -> None:
+    """Tile the output in registers, compute the reduction at the tile, unroll and vectorise."""
+    output, program = part.output, schedule.program
+    lane = part.lane_axis or output.axes[-1].name
+    row = part.row_axis or next((a.name for a in output.axes if a.name != lane), None)
+    problem = tile_problem(program, part, lane, row, lanes)
+    choices = vector_choices(program, part, lane, lanes)
+    tiles = candidate_tiles(problem, target, choices)
+    picked = schedule.decide(f"{output.name}/tile", [(t.rows, t.vectors) for t in tiles])
+    assert isinstance(picked, tuple)
+    rows, vectors = int(picked[0]), int(picked[1])
+    at = _tile_output(schedule, part, (lane, row), (rows, vectors), lanes, target)
+    schedule.apply(compute_at, reduction.name, at)
+    schedule.apply(store_at, reduction.buffer, at, "register")
+    inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
+    _order_reduction(schedule, reduction, inside, rows * vectors)
+    if lanes > 1:
+        schedule.apply(vectorize, inside[-1])
+
+
+def _tile_output(
+    schedule: Schedule,
+    part: Roles,
+    axes: tuple[str, str | None],
+    tile: tuple[int, int],
+    lanes: int,
+    target: Target,
+) -> str:
+    """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
+    output, (lane, row), (rows, vectors) = part.output, axes, tile
+    lane_loop = output.loop(lane)
+    schedule.apply(split, lane_loop, lanes)
+    schedule.apply(split, f"{lane_loop}.0", vectors, "shift")
+    inner = [f"{lane_loop}.0.1", f"{lane_loop}.1"]
+    outer = [output.loop(a.name) for a in output.axes if a.name != lane]
+    if row is not None:
+        row_loop = output.loop(row)
+        schedule.apply(split, row_loop, rows, "shift")
+        outer[outer.index(row_loop)] = f"{row_loop}.0"
+        inner.insert(0, f"{row_loop}.1")
+    orders = outer_orders(schedule.program, part, lane, outer, f"{lane_loop}.0.0", target)
+    position = schedule.decide(f"{output.name}/order", orders)
+    assert isinstance(position, int)
+    outer.insert(position, f"{lane_loop}.0.0")
+    schedule.apply(reorder, [*outer, *inner])
+    for loop in inner[:-1]:
+        schedule.apply(unroll, loop)
+    schedule.apply(vectorize if lanes > 1 else unroll, inner[-1])
+    return outer[-1]
+
+
+def _reduction_loops(
+    schedule: Schedule,
+    part: Roles,
+    reduction: Stage,
+    axes: tuple[str, str | None],
+    lanes: int,
+) -> list[str]:
+    """Split the reduction's lane loop; returns its loops over the tile, innermost last."""
+    lane, row = axes
+    lane_loop = reduction.loop(reduction_axes(part.output, reduction, lane)[-1])
+    schedule.apply(split, lane_loop, lanes)
+    rows = [] if row is None else reduction_axes(part.output, reduction, row)
+    return [*(reduction.loop(a) for a in rows), f"{lane_loop}.0", f"{lane_loop}.1"]
+
+
+def _order_reduction(
+    schedule: Schedule, reduction: Stage, inside: list[str], accumulators: int
+) -> None:
+    """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible."""
+    steps = [a for a in reduction.axes if a.kind == "reduce"]
+    serial = [reduction.loop(a.name) for a in steps]
+    unrolled: list[str] = []
+    room = max(MAX_UNROLLED // accumulators, 1)
+    for axis in reversed(steps):
+        loop = reduction.loop(axis.name)
+        if axis.extent <= room:
+            serial.remove(loop)
+            unrolled.insert(0, loop)
+            room //= axis.extent
+            continue
+        factor = next((f for f in (4, 2) if f <= room), 1)
+        if not unrolled and factor > 1:
+            schedule.apply(split, loop, factor, "guard")
+            serial[serial.index(loop)] = f"{loop}.0"
+            unrolled.insert(0, f"{loop}.1")
+        break
+    spatial = {reduction.loop(a.name) for a in reduction.axes if a.kind == "spatial"}
+    others = [n for n in sorted(spatial) if n not in inside and f"{n}.0" not in inside]
+    schedule.apply(reorder, [*others, *serial, *unrolled, *inside])
+    for loop in [*unrolled, *inside[:-1]]:
+        schedule.apply(unroll, loop)

@@ -1,0 +1,170 @@
+"""The analytic model: cycles of a register tile and of the traffic of a loop order.
+
+Read `TileProblem` and `tile_cycles` first. It needs no measurement: counts of instructions from the
+loop nest, and the target's pipes, latencies, registers and caches. Its figures rank candidates;
+they are not predictions of time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ago.target import Target
+
+MAX_UNROLLED = 192
+"""Most multiply-accumulates in the straight-line code of a tile's inner loop."""
+
+_TILE_OVERHEAD = 12.0
+"""Cycles to enter and leave a tile: pointers, loop control, the pipeline filling."""
+
+_STORE_CYCLES = 2.0
+"""Cycles a vector to initialise an accumulator, apply an epilogue and store it."""
+
+_L2_BYTES_PER_CYCLE = 24.0
+_L3_BYTES_PER_CYCLE = 10.0
+_MEMORY_BYTES_PER_CYCLE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One load of a reduction's expression.
+
+    Attributes:
+        along_rows: Whether its address changes with the row of the tile.
+        along_lanes: Whether it is a vector along the vectorised axis, not one value for all lanes.
+        along_reduction: Whether consecutive steps of the innermost reduce loop are neighbours in
+            memory, so that one vector load feeds several steps of a lane-indexed multiply.
+        row_step: How far the window moves, in taps, from one row to the next; 0 without a window.
+    """
+
+    along_rows: bool
+    along_lanes: bool
+    along_reduction: bool = False
+    row_step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TileProblem:
+    """A reduction as the register tile sees it.
+
+    Attributes:
+        rows: Extent of the axis that is tiled by rows.
+        vectors: Extent of the vectorised axis, in vectors.
+        steps: Iterations of the whole reduction.
+        repeats: How often the whole of rows x vectors is computed: the other spatial loops.
+        operands: The loads of each step.
+        window: Extent of the reduce loop along the row axis, whose loads neighbouring rows share.
+    """
+
+    rows: int
+    vectors: int
+    steps: int
+    repeats: int
+    operands: tuple[Operand, ...]
+    window: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A register tile of `rows` x `vectors` accumulators."""
+
+    rows: int
+    vectors: int
+
+
+def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
+    """Whether accumulators and operands of a tile stay in the register file."""
+    accumulators = tile.rows * tile.vectors
+    needed = accumulators
+    for operand in problem.operands:
+        if operand.along_lanes:
+            needed += 1 if operand.along_rows else tile.vectors
+        elif operand.along_rows and target.isa == "neon" and operand.along_reduction:
+            needed += tile.rows
+        else:
+            needed += 1
+    return needed <= target.vector_registers
+
+
+def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
+    """Cycles of the whole reduction with a given register tile, data in L1.
+
+    Args:
+        problem: The reduction.
+        tile: Accumulators; its last tile along each axis overlaps or repeats work.
+        target: Pipes, latency, lanes.
+
+    Returns:
+        Cycles, for ranking.
+    """
+    tiles = math.ceil(problem.rows / tile.rows) * math.ceil(problem.vectors / tile.vectors)
+    multiplies = tile.rows * tile.vectors
+    loads = sum(_loads(problem, operand, tile, target) for operand in problem.operands)
+    step = max(
+        multiplies / target.fma_pipes,
+        loads / target.load_pipes,
+        float(target.fma_latency),
+        (multiplies + loads) / (target.fma_pipes + target.load_pipes),
+    )
+    once = _TILE_OVERHEAD + _STORE_CYCLES * multiplies
+    return problem.repeats * tiles * (problem.steps * step + once)
+
+
+def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -> float:
+    """Load instructions of one operand in one step of a tile."""
+    lanes = tile.vectors if operand.along_lanes else 1
+    if not operand.along_rows:
+        return float(lanes)
+    if operand.row_step and problem.window > 1:
+        distinct = (tile.rows - 1) * operand.row_step + problem.window
+        return lanes * min(1.0, distinct / (tile.rows * problem.window)) * tile.rows
+    if operand.along_reduction and target.isa == "neon":
+        return lanes * tile.rows / target.lanes
+    return float(lanes * tile.rows)
+
+
+def candidate_tiles(
+    problem: TileProblem, target: Target, vector_choices: tuple[int, ...]
+) -> list[Tile]:
+    """Register tiles that fit, cheapest first.
+
+    Args:
+        problem: The reduction.
+        target: The CPU.
+        vector_choices: Allowed tile widths, in vectors.
+
+    Returns:
+        At least one tile; ties go to the larger, then wider one.
+    """
+    rows = {math.ceil(problem.rows / count) for count in range(1, problem.rows + 1)}
+    tiles = [
+        Tile(r, v)
+        for r in sorted(rows)
+        for v in vector_choices
+        if fits_registers(problem, Tile(r, v), target) and r * v <= MAX_UNROLLED
+    ] or [Tile(1, min(vector_choices))]
+    return sorted(
+        tiles,
+        key=lambda t: (tile_cycles(problem, t, target), -t.rows * t.vectors, -t.vectors),
+    )
+
+
+def stream_cycles(target: Target, streamed: float, working_set: float) -> float:
+    """Cycles to stream bytes again and again from a working set, by the cache that holds it.
+
+    Args:
+        target: Cache sizes.
+        streamed: Bytes that are read in all.
+        working_set: Bytes that are touched between two reads of the same byte.
+
+    Returns:
+        Cycles beyond what L1 costs.
+    """
+    if working_set <= 0.75 * target.l1_bytes:
+        return 0.0
+    if working_set <= 0.75 * target.l2_bytes:
+        return streamed / _L2_BYTES_PER_CYCLE
+    if working_set <= 0.75 * target.l3_bytes:
+        return streamed / _L3_BYTES_PER_CYCLE
+    return streamed / _MEMORY_BYTES_PER_CYCLE

@@ -1,0 +1,177 @@
+"""Puts the functions of a model together: places for all tensors, the weights, the C files.
+
+Read `link_model` first. Each function's parameters become slots: a model input or output, or an
+offset into the workspace or the weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ago.codegen.emit import Function
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.model import (
+    InputSlot,
+    ModelInterface,
+    OutputSlot,
+    Slot,
+    Step,
+    WeightsSlot,
+    WorkspaceSlot,
+    emit_model,
+)
+from ago.ir.graph import Graph
+from ago.ir.lowering import LoweredProgram
+from ago.ir.packing import pack_array
+from ago.ir.program import Program
+from ago.memory import Tensor, WorkspacePlan, aligned, plan_workspace
+from ago.partition import Subgraph
+from ago.runtime.artifact import Artifact, TensorInfo
+from ago.target import Target
+
+
+class Linkable(Protocol):
+    """A compiled subgraph, as far as linking needs to know it."""
+
+    @property
+    def subgraph(self) -> Subgraph:
+        """Its nodes."""
+
+    @property
+    def lowered(self) -> LoweredProgram:
+        """What its buffers are."""
+
+    @property
+    def scheduled(self) -> Program:
+        """Its buffers."""
+
+    @property
+    def function(self) -> Function:
+        """Its code."""
+
+
+def link_model(
+    graph: Graph,
+    kernels: Sequence[Linkable],
+    views: Mapping[str, str],
+    intrinsics: Intrinsics,
+    target: Target,
+) -> Artifact:
+    """Link compiled subgraphs into a model.
+
+    Args:
+        graph: The graph after all passes.
+        kernels: One a step, in order of execution.
+        views: Value in whose memory each view lies.
+        intrinsics: Table that the functions were printed with.
+        target: The CPU.
+
+    Returns:
+        The artifact.
+    """
+    plan = _plan(graph, kernels, views)
+    weights = bytearray()
+    steps = [
+        Step(kernel.function, tuple(_slots(graph, kernel, number, views, plan, weights)))
+        for number, kernel in enumerate(kernels)
+    ]
+    interface = ModelInterface(
+        c_identifier(graph.name),
+        tuple(f"{name} {graph.type_of(name)}" for name in graph.inputs),
+        tuple(f"{name} {graph.type_of(name)}" for name in graph.outputs),
+        len(weights),
+        plan.nbytes,
+    )
+    return Artifact(
+        name=interface.name,
+        sources=emit_model(interface, steps, intrinsics),
+        weights=bytes(weights),
+        workspace_bytes=plan.nbytes,
+        inputs=_infos(graph, graph.inputs),
+        outputs=_infos(graph, graph.outputs),
+        target=target,
+        steps=tuple(str(kernel.subgraph) for kernel in kernels),
+    )
+
+
+def c_identifier(name: str) -> str:
+    """A C identifier close to a model's name."""
+    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+    return text if re.match(r"[A-Za-z]", text) else f"model_{text}".rstrip("_")
+
+
+def workspace_offsets(
+    graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]
+) -> Mapping[str, int]:
+    """Byte offset of each value of the graph that lives in the workspace."""
+    return _plan(graph, kernels, views).offsets
+
+
+def _infos(graph: Graph, names: Sequence[str]) -> tuple[TensorInfo, ...]:
+    return tuple(TensorInfo(name, graph.type_of(name).shape) for name in names)
+
+
+def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -> WorkspacePlan:
+    """Places of all values that are neither inputs nor outputs, and of the functions' scratch."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    tensors: list[Tensor] = []
+    for number, kernel in enumerate(kernels):
+        for value in kernel.subgraph.outputs:
+            first[value] = last[value] = number
+        for value in kernel.subgraph.inputs:
+            last[views.get(value, value)] = number
+        for buffer in kernel.scheduled.buffers:
+            if buffer.scope == "workspace":
+                name = _scratch(number, buffer.name)
+                nbytes = 4 * int(np.prod(buffer.shape))
+                tensors.append(Tensor(name, nbytes, number, number))
+    tensors += [
+        Tensor(value, graph.type_of(value).nbytes, step, last[value])
+        for value, step in first.items()
+        if value not in graph.outputs
+    ]
+    return plan_workspace(tensors)
+
+
+def _scratch(step: int, buffer: str) -> str:
+    """Name, in the plan, of a function's own scratch buffer; no value of a graph contains a NUL."""
+    return f"{step}\0{buffer}"
+
+
+def _slots(
+    graph: Graph,
+    kernel: Linkable,
+    number: int,
+    views: Mapping[str, str],
+    plan: WorkspacePlan,
+    weights: bytearray,
+) -> list[Slot]:
+    """Where each parameter of the kernel's function is; its constants are appended to `weights`."""
+    program, values = kernel.scheduled, kernel.lowered.values
+    params = {b: graph.params[v] for b, v in values.items() if v in graph.params}
+    slots: list[Slot] = []
+    for name in kernel.function.parameters:
+        buffer = program.buffer(name)
+        if buffer.scope == "constant":
+            array = np.ascontiguousarray(pack_array(program, name, params), np.float32)
+            slots.append(WeightsSlot(len(weights)))
+            weights += array.tobytes()
+            weights += bytes(aligned(len(weights)) - len(weights))
+        elif buffer.scope == "workspace":
+            slots.append(WorkspaceSlot(plan.offsets[_scratch(number, name)]))
+        else:
+            slots.append(_value_slot(graph, views.get(values[name], values[name]), plan))
+    return slots
+
+
+def _value_slot(graph: Graph, value: str, plan: WorkspacePlan) -> Slot:
+    if value in graph.inputs:
+        return InputSlot(graph.inputs.index(value))
+    if value in graph.outputs:
+        return OutputSlot(graph.outputs.index(value))
+    return WorkspaceSlot(plan.offsets[value])

@@ -1,0 +1,33 @@
+"""Options of a compilation, validated once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ago.errors import InputError
+from ago.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile a graph.
+
+    Attributes:
+        target: The CPU to compile for.
+        threads: Threads of one inference; only 1 so far.
+        trials: Measured candidates of the search; only 0, the default schedules, so far.
+        seed: Seed of every random choice.
+    """
+
+    target: Target
+    threads: int = 1
+    trials: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.threads != 1:
+            raise InputError(f"threads={self.threads}: compiled models run on 1 thread for now")
+        if self.trials != 0:
+            raise InputError(
+                f"trials={self.trials}: there is no search yet; use trials=0, the default schedules"
+            )

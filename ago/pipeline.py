@@ -1,0 +1,186 @@
+"""The whole compiler on one page: a list of passes, each from one immutable value to the next.
+
+Read `compile_graph` first. A graph goes through `GRAPH_PASSES`, is partitioned into subgraphs, each
+subgraph is lowered to a naive program, scheduled, and printed as one C function; a plan gives every
+tensor its place, and all of it together is an `Artifact`, which the runtime compiles and loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ago.autoschedule import schedule_program
+from ago.backend_neon.neon import NEON
+from ago.backend_x86.avx2 import AVX2
+from ago.backend_x86.avx512 import AVX512
+from ago.codegen.emit import Function, emit_function
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.portable import PORTABLE
+from ago.ir.graph import Graph, Node
+from ago.ir.lowering import LoweredProgram, lower_nodes, require_lowerings
+from ago.ir.program import Program
+from ago.ir.verify import verify
+from ago.ir.workload import workload_key
+from ago.linking import link_model
+from ago.options import Options
+from ago.partition import Partition, Subgraph, relay_style
+from ago.passes import (
+    choose_layouts,
+    eliminate_identities,
+    explicit_padding,
+    fold_batch_norm,
+    fold_constants,
+    fold_gemm,
+    fuse_clips,
+    is_view,
+)
+from ago.runtime.artifact import Artifact
+from ago.schedule.trace import Trace
+from ago.target import Target
+
+GraphPass = Callable[[Graph, Target], Graph]
+
+GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
+    ("eliminate_identities", lambda graph, target: eliminate_identities(graph)),
+    ("fold_constants", lambda graph, target: fold_constants(graph)),
+    ("fold_batch_norm", lambda graph, target: fold_batch_norm(graph)),
+    ("fold_gemm", lambda graph, target: fold_gemm(graph)),
+    ("fuse_clips", lambda graph, target: fuse_clips(graph)),
+    ("explicit_padding", lambda graph, target: explicit_padding(graph)),
+    ("choose_layouts", lambda graph, target: choose_layouts(graph, target.lanes)),
+)
+"""What happens to a graph before it is cut into subgraphs, in order."""
+
+INTRINSICS: Mapping[str, Intrinsics] = {
+    "neon": NEON,
+    "avx512": AVX512,
+    "avx2": AVX2,
+    "portable": PORTABLE,
+}
+"""The intrinsic table of each instruction set."""
+
+Partitioner = Callable[[Graph], Partition]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A subgraph through all stages of the compiler.
+
+    Attributes:
+        subgraph: Its nodes.
+        lowered: The naive program and what its buffers are.
+        trace: The schedule, as data.
+        scheduled: The program after the schedule.
+        function: The C function.
+    """
+
+    subgraph: Subgraph
+    lowered: LoweredProgram
+    trace: Trace
+    scheduled: Program
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A compiled graph with everything that was made on the way.
+
+    Attributes:
+        graph: The graph after all passes.
+        partition: Its subgraphs; those of views only became no kernel.
+        kernels: One a step of the artifact.
+        artifact: C sources, weights and interface.
+    """
+
+    graph: Graph
+    partition: Partition
+    kernels: tuple[Kernel, ...]
+    artifact: Artifact
+
+
+def run_passes(graph: Graph, target: Target) -> Graph:
+    """Apply all graph passes."""
+    for _, graph_pass in GRAPH_PASSES:
+        graph = graph_pass(graph, target)
+    return graph
+
+
+def compile_graph(
+    graph: Graph, options: Options, partitioner: Partitioner = relay_style
+) -> Compilation:
+    """Compile a graph to C.
+
+    Args:
+        graph: Of canonical operators.
+        options: Target and more.
+        partitioner: Cuts the graph into subgraphs.
+
+    Returns:
+        The artifact and all intermediate values.
+
+    Raises:
+        UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
+    """
+    target = options.target
+    graph = run_passes(graph, target)
+    require_lowerings(graph.nodes)
+    partition = partitioner(graph)
+    schedules: dict[str, tuple[Program, Trace]] = {}
+    kernels = tuple(
+        compile_subgraph(graph, subgraph, f"step_{number}", target, schedules)
+        for number, subgraph in enumerate(partition.subgraphs)
+        if not is_view_only(graph, subgraph)
+    )
+    artifact = link_model(graph, kernels, view_sources(graph), INTRINSICS[target.isa], target)
+    return Compilation(graph, partition, kernels, artifact)
+
+
+def compile_subgraph(
+    graph: Graph,
+    subgraph: Subgraph,
+    name: str,
+    target: Target,
+    schedules: dict[str, tuple[Program, Trace]],
+) -> Kernel:
+    """Lower, schedule, verify and print one subgraph.
+
+    Args:
+        graph: The graph after all passes.
+        subgraph: Nodes of it.
+        name: Of the C function.
+        target: The CPU.
+        schedules: Scheduled program and trace by workload key; equal workloads share them.
+
+    Returns:
+        The kernel.
+    """
+    lowered = lower_nodes(graph, subgraph.nodes, subgraph.outputs, name)
+    key = workload_key(lowered.program)
+    if key not in schedules:
+        schedule = schedule_program(lowered.program, target)
+        verify(schedule.program)
+        schedules[key] = schedule.program, schedule.trace
+    scheduled, trace = schedules[key]
+    scheduled = scheduled.relabelled(lowered.program)
+    function = emit_function(scheduled, target, INTRINSICS[target.isa])
+    return Kernel(subgraph, lowered, trace, scheduled, function)
+
+
+def is_view_only(graph: Graph, subgraph: Subgraph) -> bool:
+    """Whether a subgraph only renames memory, so that no code is needed."""
+    return all(_is_free_view(graph, node) for node in subgraph.nodes)
+
+
+def view_sources(graph: Graph) -> dict[str, str]:
+    """The value in whose memory each view lies, by the view's name."""
+    sources: dict[str, str] = {}
+    for node in graph.nodes:
+        if _is_free_view(graph, node):
+            source = node.inputs[0]
+            sources[node.output] = sources.get(source, source)
+    return sources
+
+
+def _is_free_view(graph: Graph, node: Node) -> bool:
+    return node.output not in graph.outputs and is_view(graph, node)
