@@ -1,0 +1,125 @@
+"""A compiled model that runs on this machine: numpy in, numpy out.
+
+Read `Net` first. Calls may come from several threads: each takes its own workspace.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.errors import InputError
+from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.library import Library, aligned_array
+
+Array = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+
+
+class Net:
+    """A compiled model, loaded into this process.
+
+    Args:
+        artifact: What was compiled.
+        library: The loaded code.
+        weights: The artifact's weights, 64-byte aligned.
+    """
+
+    def __init__(self, artifact: Artifact, library: Library, weights: Bytes) -> None:
+        self.artifact = artifact
+        self._library = library
+        self._weights = weights
+        self._local = threading.local()
+
+    def __call__(self, *arrays: npt.ArrayLike) -> Array | tuple[Array, ...]:
+        """Run the model on its inputs in order.
+
+        Args:
+            *arrays: One float32 array for each input, in the model's shapes.
+
+        Returns:
+            The output, or a tuple of all outputs where the model has several.
+
+        Raises:
+            InputError: Number, shape or dtype of the arrays is wrong; says what was expected.
+        """
+        infos = self.artifact.inputs
+        if len(arrays) != len(infos):
+            raise InputError(
+                f"the model takes {len(infos)} inputs, not {len(arrays)}: {_list(infos)}"
+            )
+        named = {info.name: array for info, array in zip(infos, arrays, strict=True)}
+        outputs = tuple(self.run(named).values())
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """Run the model once.
+
+        Args:
+            inputs: One float32 array for each input, by the model's own names.
+
+        Returns:
+            The outputs by the model's names, in the model's order; float32, row-major.
+
+        Raises:
+            InputError: A name, shape or dtype is wrong; says what was expected.
+        """
+        arrays = check_inputs(self.artifact.inputs, inputs)
+        outputs = {info.name: np.empty(info.shape, np.float32) for info in self.artifact.outputs}
+        self._library.run(arrays, list(outputs.values()), self._weights, self._workspace())
+        return outputs
+
+    def step(
+        self, index: int, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Bytes
+    ) -> None:
+        """Run one subgraph on the caller's workspace; see `Library.step`."""
+        self._library.step(index, inputs, outputs, self._weights, workspace)
+
+    @property
+    def source(self) -> str:
+        """All generated C, each file under a comment with its name."""
+        files = self.artifact.sources
+        return "\n".join(f"/* ==== {name} ==== */\n{files[name]}" for name in sorted(files))
+
+    def __str__(self) -> str:
+        return str(self.artifact)
+
+    def _workspace(self) -> Bytes:
+        """The calling thread's workspace, made at its first call."""
+        workspace: Bytes | None = getattr(self._local, "workspace", None)
+        if workspace is None:
+            workspace = aligned_array(self.artifact.workspace_bytes, np.uint8)
+            self._local.workspace = workspace
+        return workspace
+
+
+def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
+    """The arrays in order, checked; dense float32 arrays are not copied.
+
+    Raises:
+        InputError: A name, shape or dtype is wrong; says what was expected.
+    """
+    known = {info.name for info in infos}
+    unknown = sorted(set(inputs) - known)
+    missing = sorted(known - set(inputs))
+    if unknown or missing:
+        parts = [f"no input is called {', '.join(unknown)}"] if unknown else []
+        parts += [f"missing: {', '.join(missing)}"] if missing else []
+        raise InputError(f"{'; '.join(parts)}; the model takes {_list(infos)}")
+    arrays = []
+    for info in infos:
+        array = np.asarray(inputs[info.name])
+        if array.dtype != np.float32 or array.shape != info.shape:
+            raise InputError(
+                f"input {info.name} is {array.dtype}{list(array.shape)}, "
+                f"expected float32{list(info.shape)}"
+            )
+        arrays.append(np.ascontiguousarray(array).reshape(info.shape))
+    return arrays
+
+
+def _list(infos: Sequence[TensorInfo]) -> str:
+    return ", ".join(f"{info.name}: float32{list(info.shape)}" for info in infos) or "no inputs"
