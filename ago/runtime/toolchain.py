@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from ago.errors import ToolchainError
+from ago.runtime.cache import Cache
 from ago.target import Target, host_arch
 
 Kind = Literal["clang", "zig", "gcc"]
@@ -166,7 +167,7 @@ class Toolchain:
     def _run(self, arguments: Iterable[str]) -> None:
         command = [*self.command, *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = _call(command)
         except OSError as error:
             raise ToolchainError(f"cannot run {self.command[0]}: {error}") from error
         if done.returncode != 0:
@@ -220,7 +221,7 @@ def describe_toolchain(command: tuple[str, ...]) -> Toolchain:
         ToolchainError: It cannot be run.
     """
     try:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        done = _call([*command, "--version"])
     except OSError as error:
         raise ToolchainError(f"cannot run the C compiler {command[0]!r}: {error}") from error
     if done.returncode != 0 or not done.stdout.strip():
@@ -228,9 +229,24 @@ def describe_toolchain(command: tuple[str, ...]) -> Toolchain:
             f"`{shlex.join(command)} --version` failed: {done.stderr.strip() or done.returncode}"
         )
     kind: Kind = "clang" if "clang" in done.stdout.lower() else "gcc"
-    if any("zig" in Path(word).name for word in command):
+    if _is_zig(command):
         kind = "zig"
     return Toolchain(command, kind, done.stdout.splitlines()[0].strip())
+
+
+def _call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a compiler; zig is given a cache of its own, since it fails where HOME is read-only."""
+    environment = dict(os.environ)
+    if _is_zig(command):
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Cache().root / "zig"))
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, env=environment
+    )
+
+
+def _is_zig(command: Sequence[str]) -> bool:
+    """Whether a command is `zig cc` or `python -m ziglang cc`."""
+    return Path(command[0]).stem == "zig" or tuple(command[1:3]) == ("-m", "ziglang")
 
 
 def _configured_toolchain(configured: str, target: Target | None) -> Toolchain:
@@ -270,9 +286,7 @@ def _why_clang_cannot(command: str, target: Target | None) -> str:
     """Why this clang cannot link for `target`; empty if it can."""
     if target is None or _is_native(target):
         return ""
-    done = subprocess.run(
-        [command, "-print-prog-name=ld.lld"], capture_output=True, text=True, check=False
-    )
+    done = _call([command, "-print-prog-name=ld.lld"])
     if Path(done.stdout.strip()).is_absolute():
         return ""
     return f"{command} has no lld to link for {target.arch}"

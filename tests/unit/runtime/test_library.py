@@ -12,7 +12,6 @@ from ago.runtime.cache import Cache
 from ago.runtime.library import Library, aligned_array
 from ago.target import resolve_target
 from tests.support.small_model import expected, small_artifact, some_input
-from tests.support.toolchains import toolchains
 
 HOST = small_artifact(resolve_target("host"))
 
@@ -20,7 +19,7 @@ HOST = small_artifact(resolve_target("host"))
 @pytest.fixture(scope="module")
 def library(tmp_path_factory) -> Library:
     out = tmp_path_factory.mktemp("library") / "small.so"
-    return Library(build(HOST, "shared", out, toolchains()[0]), HOST.name)
+    return Library(build(HOST, "shared", out), HOST.name)
 
 
 @pytest.fixture

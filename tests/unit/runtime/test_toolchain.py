@@ -95,6 +95,18 @@ class TestFinding:
         assert found.kind == "zig"
         assert found.command[-1] == "cc"
 
+    def test_zig_needs_no_writable_home(self, path, monkeypatch, tmp_path):
+        pytest.importorskip("ziglang")
+        (tmp_path / "file").write_text("in the way")
+        monkeypatch.setenv("HOME", str(tmp_path / "file"))
+        monkeypatch.setenv("AGO_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+        describe_toolchain.cache_clear()
+        source = tmp_path / "x.c"
+        source.write_text("int x;\n")
+        assert find_toolchain().compile_objects([source], tmp_path, A76)[0].exists()
+
     def test_none_says_how_to_get_one(self, path, monkeypatch):
         without_zig(monkeypatch)
         with pytest.raises(ToolchainError) as caught:
