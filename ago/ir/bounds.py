@@ -7,8 +7,6 @@ found. All results are sound: an interval may be wider than the set of values, n
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from ago.ir.index import (
@@ -19,7 +17,6 @@ from ago.ir.index import (
     Min,
     Mod,
     Var,
-    evaluate,
     map_atoms,
     maximum,
     minimum,
@@ -34,9 +31,6 @@ Interval = tuple[int, int]
 
 Ranges = Mapping[str, Interval]
 """Inclusive range of each loop variable, by loop name."""
-
-_MOST_CASES = 512
-"""How many assignments `never_negative` enumerates at most."""
 
 
 def interval(index: Index, ranges: Ranges) -> Interval:
@@ -200,73 +194,27 @@ def prove(condition: Index, ranges: Ranges, known: Condition = ()) -> bool | Non
 
 def guarded_interval(index: Index, ranges: Ranges, known: Condition) -> Interval:
     """`interval`, tightened by guards that share variables with `index`."""
-    low = max(interval(form, ranges)[0] for form in _lower_forms(index, known))
-    high = min(-interval(form, ranges)[0] for form in _lower_forms(-index, known))
+    low = max(interval(form, ranges)[0] for form in lower_forms(index, known))
+    high = min(-interval(form, ranges)[0] for form in lower_forms(-index, known))
     return low, high
 
 
-def _lower_forms(index: Index, known: Condition) -> Iterator[Index]:
+def lower_forms(index: Index, known: Condition) -> Iterator[Index]:
     """Expressions that `index` is never below, given that every index of `known` is at least 0.
 
     Subtracting a multiple of a fact makes an expression smaller; multiples that cancel a variable
-    may make its interval tighter.
+    may make its interval tighter. The first form is `index` itself.
     """
     yield index
     for position, fact in enumerate(known):
         coefficients = dict(fact.terms)
         factors = {c // coefficients[a] for a, c in index.terms if _divides(coefficients.get(a), c)}
         for factor in sorted(factors):
-            yield from _lower_forms(index - fact * factor, known[position + 1 :])
+            yield from lower_forms(index - fact * factor, known[position + 1 :])
 
 
 def _divides(coefficient: int | None, other: int) -> bool:
     return coefficient is not None and coefficient * other > 0 and other % coefficient == 0
-
-
-def never_negative(
-    index: Index, loops: Sequence[For], ranges: Ranges, known: Condition = ()
-) -> bool:
-    """Whether `index >= 0` is proved wherever `loops` run and `known` holds.
-
-    Stronger than intervals: where those fail, loops are eliminated from the inside by their own
-    bounds, so that a bound cancels against the index, and what then depends on min, max, // or %
-    of few values is enumerated.
-
-    Args:
-        index: The expression; all its variables belong to `loops`.
-        loops: Enclosing loops, outermost first.
-        ranges: Their ranges, as `loop_ranges` gives them.
-        known: Indices that are at least 0 here.
-
-    Returns:
-        True if proved; False if not, which is no proof of the contrary.
-    """
-    forms = list(_lower_forms(index, known))
-    if any(interval(form, ranges)[0] >= 0 for form in forms):
-        return True
-    return any(_never_negative_symbolically(form, loops, ranges) for form in forms)
-
-
-def _never_negative_symbolically(index: Index, loops: Sequence[For], ranges: Ranges) -> bool:
-    forms = [index]
-    for loop in reversed(loops):
-        if loop.name in variables(forms[-1]):
-            form, _ = extremes(forms[-1], (loop,))
-            if interval(form, ranges)[0] >= 0:
-                return True
-            forms.append(form)
-    return any(_never_negative_by_cases(form, ranges) for form in reversed(forms))
-
-
-def _never_negative_by_cases(index: Index, ranges: Ranges) -> bool:
-    if all(isinstance(atom, Var) for atom, _ in index.terms):
-        return False  # its interval was exact already
-    names = sorted(variables(index))
-    domains = [range(ranges[n][0], ranges[n][1] + 1) for n in names]
-    if math.prod(map(len, domains)) > _MOST_CASES:
-        return False
-    cases = itertools.product(*domains)
-    return all(evaluate(index, dict(zip(names, case, strict=True))) >= 0 for case in cases)
 
 
 def loop_ranges(loops: Sequence[For]) -> dict[str, Interval]:

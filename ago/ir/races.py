@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ago.ir.bounds import extremes, loop_ranges, never_negative
+from ago.ir.bounds import extremes, loop_ranges
 from ago.ir.index import FloorDiv, Index, Mod, substitute, var
 from ago.ir.nest import Buffer, For, If, Leaf, Reduce, Stmt, Update
+from ago.ir.proofs import never_negative
 from ago.ir.value import loads
 
 

@@ -19,13 +19,13 @@ from ago.ir.bounds import (
     guarded_interval,
     loop_interval,
     loop_ranges,
-    never_negative,
     simplify,
 )
 from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Reduce, Stmt, Update, walk
 from ago.ir.printer import element_text, print_statements
 from ago.ir.program import Program
+from ago.ir.proofs import never_negative
 from ago.ir.races import Access, accesses, find_race
 from ago.ir.value import FUNCTIONS, Call, Condition, Load, Select, Value
 

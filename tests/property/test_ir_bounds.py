@@ -10,12 +10,12 @@ from ago.ir.bounds import (
     guarded_interval,
     interval,
     loop_ranges,
-    never_negative,
     prove,
     simplify,
 )
 from ago.ir.index import Index, as_index, evaluate, maximum, minimum, var, variables
 from ago.ir.nest import For
+from ago.ir.proofs import never_negative
 
 NAMES = ("x", "y", "z")
 

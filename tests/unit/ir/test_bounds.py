@@ -8,7 +8,6 @@ from ago.ir.bounds import (
     interval,
     loop_interval,
     loop_ranges,
-    never_negative,
     prove,
     simplify,
 )
@@ -102,21 +101,3 @@ def test_prove():
     assert prove(X - 1, RANGES) is None
     assert prove(X - 1, RANGES, (X - 1,)) is True
     assert prove(X - 5, RANGES, (3 - X,)) is False
-
-
-def test_never_negative_cancels_a_bound_against_the_index():
-    """A tile that is shifted to stay inside: intervals see `y - x` as any difference."""
-    first = minimum(X * 4, 5)
-    loops = (loop("x", 3), loop("y", first + 4, lo=first))
-    ranges = loop_ranges(loops)
-    assert interval(Y - first, ranges)[0] < 0
-    assert never_negative(Y - first, loops, ranges)
-    assert never_negative(first + 3 - Y, loops, ranges)
-    assert not never_negative(first + 2 - Y, loops, ranges)
-
-
-def test_never_negative_enumerates_few_cases_only():
-    few, many = (loop("x", 8),), (loop("x", 10_000),)
-    same = X % 4 + (X // 4) * 4 - X
-    assert never_negative(same, few, loop_ranges(few))
-    assert not never_negative(same, many, loop_ranges(many))

@@ -1,0 +1,134 @@
+"""Proofs that an index is never negative, where intervals are too coarse.
+
+Read `never_negative` first. It is sound and not complete: True is a proof, False is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from ago.ir.bounds import Ranges, extremes, interval, lower_forms
+from ago.ir.index import FloorDiv, Index, Mod, Var, evaluate, variables
+from ago.ir.nest import For
+from ago.ir.value import Condition
+
+_MOST_CASES = 512
+"""How many assignments of variables are enumerated at most."""
+
+_Line = tuple[int, int]
+"""Slope and offset of an affine function of one variable."""
+
+
+def never_negative(
+    index: Index, loops: Sequence[For], ranges: Ranges, known: Condition = ()
+) -> bool:
+    """Whether `index >= 0` is proved wherever `loops` run and `known` holds.
+
+    Where intervals fail, loops are eliminated from the inside by their own bounds, so that a bound
+    cancels against the index; what is left is minimised exactly over each group of variables that
+    occur together, as far as that takes few cases.
+
+    Args:
+        index: The expression; all its variables belong to `loops`.
+        loops: Enclosing loops, outermost first.
+        ranges: Their ranges, as `loop_ranges` gives them.
+        known: Indices that are at least 0 here.
+
+    Returns:
+        True if proved; False if not, which is no proof of the contrary.
+    """
+    forms = list(lower_forms(index, known))
+    if any(interval(form, ranges)[0] >= 0 for form in forms):
+        return True
+    return any(
+        _lowest(eliminated, ranges) >= 0
+        for form in forms
+        for eliminated in _eliminations(form, loops)
+    )
+
+
+def _eliminations(index: Index, loops: Sequence[For]) -> Iterator[Index]:
+    """Lower bounds of `index` with none, then more and more of its loops eliminated."""
+    yield index
+    for loop in reversed(loops):
+        if loop.name in variables(index):
+            index, _ = extremes(index, (loop,))
+            yield index
+
+
+def _lowest(index: Index, ranges: Ranges) -> int:
+    """A lower bound of `index`, its variables ranging independently; exact where that is cheap."""
+    return index.const + sum(_lowest_of_group(group, ranges) for group in _groups(index))
+
+
+def _groups(index: Index) -> list[Index]:
+    """The terms of `index` as sums that have no variable in common."""
+    groups: list[Index] = []
+    for term in index.terms:
+        group = Index((term,))
+        apart: list[Index] = []
+        for other in groups:
+            if variables(other) & variables(group):
+                group = group + other
+            else:
+                apart.append(other)
+        groups = [*apart, group]
+    return groups
+
+
+def _lowest_of_group(group: Index, ranges: Ranges) -> int:
+    if all(isinstance(atom, Var) for atom, _ in group.terms):
+        return interval(group, ranges)[0]
+    names = sorted(variables(group))
+    if len(names) == 1 and not _has_division(group):
+        low, high = ranges[names[0]]
+        _, breaks = _pieces(group)
+        domains: list[Sequence[int]] = [[low, high, *(b for b in breaks if low < b < high)]]
+    else:
+        domains = [range(ranges[name][0], ranges[name][1] + 1) for name in names]
+    if math.prod(map(len, domains)) > _MOST_CASES:
+        return interval(group, ranges)[0]
+    cases = itertools.product(*domains)
+    values = (evaluate(group, dict(zip(names, case, strict=True))) for case in cases)
+    return min(values, default=interval(group, ranges)[0])
+
+
+def _has_division(index: Index) -> bool:
+    for atom, _ in index.terms:
+        match atom:
+            case FloorDiv() | Mod():
+                return True
+            case Var():
+                continue
+            case _ if _has_division(atom.a) or _has_division(atom.b):
+                return True
+    return False
+
+
+def _pieces(index: Index) -> tuple[set[_Line], set[int]]:
+    """What a piecewise affine function of one variable is made of.
+
+    Returns:
+        The lines it may follow, and the integers beside the points where it may turn: between two
+        neighbouring ones it is affine, so that its smallest value is at one of them.
+    """
+    lines: set[_Line] = {(0, index.const)}
+    breaks: set[int] = set()
+    for atom, coefficient in index.terms:
+        own: set[_Line] = {(1, 0)}
+        if not isinstance(atom, Var | FloorDiv | Mod):
+            (first, left), (second, right) = _pieces(atom.a), _pieces(atom.b)
+            breaks |= left | right
+            for (slope, offset), (other, at) in itertools.product(first, second):
+                if slope != other:
+                    crossing = (at - offset) // (slope - other)
+                    breaks |= {crossing, crossing + 1}
+            own = first | second
+        lines = {
+            (slope + coefficient * other, offset + coefficient * at)
+            for slope, offset in lines
+            for other, at in own
+        }
+    return lines, breaks

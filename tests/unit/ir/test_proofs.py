@@ -1,0 +1,52 @@
+"""Proofs on the index forms that schedules produce."""
+
+import pytest
+
+from ago.ir.bounds import interval, loop_ranges
+from ago.ir.index import maximum, minimum, var
+from ago.ir.proofs import never_negative
+from tests.support.programs import loop
+
+X, Y = var("x"), var("y")
+
+
+def test_a_bound_cancels_against_the_index():
+    """A tile that is shifted to stay inside: intervals see `y - x` as any difference."""
+    first = minimum(X * 4, 5)
+    loops = (loop("x", 3), loop("y", first + 4, lo=first))
+    ranges = loop_ranges(loops)
+    assert interval(Y - first, ranges)[0] < 0
+    assert never_negative(Y - first, loops, ranges)
+    assert never_negative(first + 3 - Y, loops, ranges)
+    assert not never_negative(first + 2 - Y, loops, ranges)
+
+
+def test_divisions_are_enumerated_in_few_cases_only():
+    few, many = (loop("x", 8),), (loop("x", 10_000),)
+    same = X % 4 + (X // 4) * 4 - X
+    assert never_negative(same, few, loop_ranges(few))
+    assert not never_negative(same, many, loop_ranges(many))
+
+
+@pytest.mark.parametrize("extent", [10, 100, 12_769])
+def test_tails_of_splits_are_proved_to_stay_inside(extent):
+    """Tiles of 7: the last one shorter, or tiles of two sizes that differ by one."""
+    tiles = -(-extent // 7)
+    size, longer = divmod(extent, tiles)
+    for start, length in (
+        (X * 7, minimum(7, extent - X * 7)),
+        (X * size + minimum(X, longer), minimum(1, maximum(longer - X, 0)) + size),
+    ):
+        loops = (loop("x", tiles), loop("y", length))
+        ranges = loop_ranges(loops)
+        assert never_negative(extent - 1 - start - Y, loops, ranges)
+        assert not never_negative(extent - 2 - start - Y, loops, ranges)
+
+
+def test_groups_of_variables_are_minimised_apart():
+    rows, columns = minimum(X, 3) + minimum(1, 3 - X), minimum(Y, 5) + minimum(2, 6 - Y)
+    loops = (loop("x", 1000), loop("y", 1000))
+    ranges = loop_ranges(loops)
+    lowest = (3 - 996) + (5 - 993)
+    assert never_negative(rows + columns - lowest, loops, ranges)
+    assert not never_negative(rows + columns - lowest - 1, loops, ranges)
