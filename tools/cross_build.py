@@ -19,15 +19,17 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
-import ago
 from ago.errors import AgoError
+from ago.frontend import load
 from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
+from ago.options import Options
+from ago.pipeline import compile_graph
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build
 from ago.runtime.device import QEMU_AARCH64, DeviceRun, max_error, run_emulated, run_program
 from ago.runtime.toolchain import find_toolchain
-from ago.target import runs_on_host
+from ago.target import resolve_target, runs_on_host
 
 Feeds = Mapping[str, npt.NDArray[np.float32]]
 
@@ -202,8 +204,11 @@ def main(
     """Build MODEL for a device (the command)."""
     console = Console(stderr=True)
     try:
-        net = ago.optimize(str(model), target=target, shapes=parse_shapes(shapes))
-        report = deploy(net.artifact, net.graph, out, how, seed, console)
+        options = Options(resolve_target(target))
+        with console.status(f"generating code for {target}"):
+            graph = load(model, shapes=parse_shapes(shapes))
+            artifact = compile_graph(graph, options).artifact
+        report = deploy(artifact, graph, out, how, seed, console)
     except AgoError as error:
         raise click.ClickException(str(error)) from error
     if not only_json:

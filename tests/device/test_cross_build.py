@@ -1,0 +1,121 @@
+"""`tools/cross_build.py`: from a model file to binaries for a device."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import TensorProto, helper, numpy_helper
+
+from tools.cross_build import main, parse_shapes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write_model(path: Path) -> Path:
+    """A 3x3 convolution with 3 and 5 channels, a pointwise one, ReLU6 and a global average."""
+    rng = np.random.default_rng(0)
+    weights = {
+        "w1": rng.standard_normal((5, 3, 3, 3)),
+        "b1": rng.standard_normal(5),
+        "w2": rng.standard_normal((9, 5, 1, 1)),
+        "six": np.array(6.0),
+        "zero": np.array(0.0),
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "w1", "b1"], ["c1"], "conv1", pads=[1, 1, 1, 1]),
+        helper.make_node("Clip", ["c1", "zero", "six"], ["a1"], "relu6"),
+        helper.make_node("Conv", ["a1", "w2"], ["c2"], "conv2"),
+        helper.make_node("GlobalAveragePool", ["c2"], ["mean"], "pool"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 7, 9])],
+        [helper.make_tensor_value_info("mean", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return write_model(tmp_path_factory.mktemp("model") / "tiny.onnx")
+
+
+def cross_build(model: Path, out: Path, *arguments: str) -> dict[str, object]:
+    result = CliRunner().invoke(main, [str(model), "--out", str(out), *arguments])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("shape", [None, "image=2,3,14,5"], ids=["as it is", "reshaped"])
+def test_emulated(tmp_path, model, shape):
+    pytest.importorskip("unicorn")
+    arguments = ["--shape", shape] if shape else []
+    report = cross_build(model, tmp_path, "--target", "cortex-a76", "--run", "emulated", *arguments)
+    assert report["max_err"] < 1e-5
+    multiply_adds = 2 * 14 * 5 * (5 * 27 + 9 * 5) if shape else 7 * 9 * (5 * 27 + 9 * 5)
+    assert report["instructions"] > multiply_adds / 4
+    assert report["target"] == "cortex-a76"
+    assert report["run"] == "emulated"
+    assert report["workspace_bytes"] > 0
+    assert report["weights_bytes"] >= 4 * (5 * 27 + 5 + 9 * 5)
+
+
+@pytest.mark.skipif(shutil.which("qemu-aarch64") is None, reason="needs qemu-aarch64")
+def test_qemu(tmp_path, model):
+    report = cross_build(model, tmp_path, "--run", "qemu", "--json")
+    assert report["max_err"] < 1e-5
+    assert report["instructions"] is None
+
+
+def test_directory_is_complete(tmp_path, model):
+    report = cross_build(model, tmp_path)
+    assert report["max_err"] is None
+    name = report["model"]
+    for file in (f"lib{name}.so", f"{name}.h", "ago_runtime.h", f"{name}.weights", "src"):
+        assert (tmp_path / file).exists(), file
+    assert report["binary_bytes"] == (tmp_path / f"lib{name}.so").stat().st_size
+    assert report["program_bytes"] == (tmp_path / f"{name}_bench").stat().st_size
+    assert report["weights_bytes"] == (tmp_path / f"{name}.weights").stat().st_size
+    assert f"{name}_run" in (tmp_path / f"{name}.h").read_text()
+
+
+def test_as_a_script(tmp_path, model):
+    command = [sys.executable, "tools/cross_build.py", str(model), "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "bytes of code for cortex-a76" in lines[0]
+    assert json.loads(lines[-1])["target"] == "cortex-a76"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "pentium"], "unknown target 'pentium'; known targets: host, cortex-a53"),
+        (["--shape", "image=2,3,x"], "is not of the form NAME=2,3,112,112"),
+        (["--shape", "other=2,3,7,9"], "other"),
+        (["--run", "jtag"], "'jtag' is not one of 'emulated', 'qemu'"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, model, arguments, message):
+    result = CliRunner().invoke(main, [str(model), "--out", str(tmp_path), *arguments])
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_shapes():
+    assert parse_shapes(("x=1", "a=b=2,3")) == {"x": (1,), "a=b": (2, 3)}
+    for wrong in ("x", "x=", "=1,2", "x=1,,2", "x=1.5"):
+        with pytest.raises(click.BadParameter, match="NAME=2,3,112,112"):
+            parse_shapes((wrong,))
