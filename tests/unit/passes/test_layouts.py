@@ -1,0 +1,94 @@
+"""The choice of layouts, and when a reshape is a view."""
+
+import pytest
+
+from ago.frontend import GraphBuilder
+from ago.ir.graph import Layout
+from ago.models import tiny_mobilenet
+from ago.passes import choose_layouts, is_view
+
+LANES = 8
+
+
+@pytest.fixture
+def b():
+    return GraphBuilder()
+
+
+def reshape_node(graph):
+    return next(node for node in graph.nodes if node.op == "Reshape")
+
+
+def test_activations_are_channels_last_and_the_rest_row_major():
+    graph = choose_layouts(tiny_mobilenet(), LANES)
+    for name in (*graph.inputs, *graph.outputs, *graph.params):
+        assert graph.types[name].layout is None
+    for node in graph.nodes:
+        if node.type.rank == 4:
+            assert node.type.layout == Layout.channels_last(4, LANES)
+    assert graph.types["flatten"].layout == Layout.row_major(2, LANES)
+
+
+def test_layouts_change_nothing_else():
+    graph = tiny_mobilenet()
+    plain = choose_layouts(graph, LANES)
+    assert [(n.name, n.op, n.inputs, n.attrs) for n in plain.nodes] == [
+        (n.name, n.op, n.inputs, n.attrs) for n in graph.nodes
+    ]
+    assert choose_layouts(choose_layouts(graph, 4), LANES) == plain
+
+
+def test_ranks_without_channels_last(b):
+    x = b.input("x", (2, 3))
+    scalar = b.reduce_mean(b.relu(x), (0, 1), keepdims=False)
+    five = b.relu(b.reshape(x, (2, 3, 1, 1, 1)))
+    graph = choose_layouts(b.build(b.add(b.relu(scalar), b.relu(five))), LANES)
+    assert graph.types["relu0"].layout == Layout.row_major(2, LANES)
+    assert graph.types["relu1"].layout == Layout.row_major(5)
+    assert graph.types["relu2"].layout == Layout.row_major(0)
+
+
+@pytest.mark.parametrize("channels", [3, 8, 17, 1280])
+@pytest.mark.parametrize("batch", [1, 2, 5])
+def test_the_flatten_of_a_pooled_map_is_a_view(b, channels, batch):
+    pooled = b.global_average_pool(b.input("x", (batch, channels, 4, 4)))
+    y = b.relu(b.flatten(pooled))
+    graph = choose_layouts(b.build(y), LANES)
+    assert is_view(graph, reshape_node(graph))
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "view"),
+    [
+        ((1, 16, 1, 1), (1, 16), True),
+        ((1, 17, 1, 1), (1, 17), True),
+        ((1, 1, 4, 4), (1, 16), False),  # every element has a lane of padding beside it
+        ((1, 8, 1, 4), (1, 32), False),  # channels are innermost in memory, outermost in the order
+        ((1, 8, 2, 2), (1, 8, 4), True),
+        ((1, 8, 6), (1, 8, 2, 3), True),
+        ((2, 8, 2, 2), (1, 16, 2, 2), False),
+    ],
+)
+def test_reshapes_of_channels_last_maps(b, shape, target, view):
+    y = b.reshape(b.relu(b.input("x", shape)), target)
+    graph = choose_layouts(b.build(b.relu(y)), LANES)
+    assert is_view(graph, reshape_node(graph)) is view
+
+
+def test_reshapes_of_row_major_tensors_are_views(b):
+    x = b.input("x", (2, 6))
+    graph = choose_layouts(b.build(b.reshape(b.relu(b.reshape(x, (3, 4))), (4, 3))), LANES)
+    assert [is_view(graph, node) for node in graph.nodes] == [True, False, True]
+
+
+def test_rows_that_are_rounded_are_no_view_of_rows_that_are_not(b):
+    x = b.relu(b.input("x", (2, 6, 1, 1)))
+    graph = choose_layouts(b.build(b.flatten(x)), LANES)
+    assert not is_view(graph, reshape_node(graph))
+
+
+def test_a_view_is_never_longer_than_what_it_looks_at(b):
+    x = b.input("x", (1, 6, 1, 1))
+    graph = choose_layouts(b.build(b.relu(b.flatten(x))), LANES)
+    assert graph.types["reshape0"].nbytes == graph.types["x"].nbytes == 24
+    assert is_view(graph, reshape_node(graph))
