@@ -113,7 +113,7 @@ def _bind(
     if buffer.scope == "output":
         return np.full(buffer.shape, np.nan, dtype)
     if buffer.packing is not None:
-        return np.ascontiguousarray(pack_array(program, buffer.name, arrays), dtype)
+        return np.array(pack_array(program, buffer.name, arrays), dtype, order="C")
     if buffer.name not in arrays:
         raise InputError(f"program {program.name} needs an array for {buffer.scope} {buffer.name}")
     array = np.array(arrays[buffer.name], dtype, order="C")

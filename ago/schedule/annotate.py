@@ -7,7 +7,7 @@ from dataclasses import replace
 from ago.ir.nest import For, LoopKind, Reduce, leaves, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_loop, replace_stmt
+from ago.schedule.tree import find_loop, leaf_loads, replace_stmt
 
 
 def unroll(program: Program, loop: str) -> Program:
@@ -50,6 +50,8 @@ def vectorize(program: Program, loop: str) -> Program:
         1. `loop` exists and is serial (`unknown-loop`, `not-serial`).
         2. No loop is inside it (`not-innermost`).
         3. No reduction accumulates over it (`vector-reduces`).
+        4. No statement inside reads what another lane may write: a buffer that is written inside,
+           but for the very element that the statement itself writes (`vector-flow`).
 
     Args:
         program: The program.
@@ -77,7 +79,19 @@ def vectorize(program: Program, loop: str) -> Program:
             message = f"{loop} is a reduce loop of {leaf.stage}"
             hint = "vectorise a spatial loop"
             raise refuse("vector-reduces", program, message, loop=loop, hint=hint)
+    _check_flow(program, old)
     return _set_kind(program, loop, "vector")
+
+
+def _check_flow(program: Program, loop: For) -> None:
+    inside = list(leaves(loop.body))
+    written = {leaf.buffer for leaf in inside}
+    for leaf in inside:
+        for load, _ in leaf_loads(leaf):
+            own = (load.buffer, load.index) == (leaf.buffer, leaf.index)
+            if load.buffer in written and not own:
+                message = f"{leaf.stage} reads {load.buffer}, which {loop.name} writes"
+                raise refuse("vector-flow", program, message, loop=loop.name)
 
 
 def _set_kind(program: Program, loop: str, kind: LoopKind) -> Program:

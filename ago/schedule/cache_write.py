@@ -10,6 +10,7 @@ from ago.ir.program import Program
 from ago.ir.value import Load
 from ago.schedule.compute_at import find_stage, naive_nest
 from ago.schedule.refusals import refuse
+from ago.schedule.tree import unused
 
 
 def cache_write(program: Program, stage: str) -> Program:
@@ -49,10 +50,16 @@ def cache_write(program: Program, stage: str) -> Program:
         message = f"{stage} does not reduce into an output"
         raise refuse("no-reduction", program, message)
     spatial = tuple(a for a in producer.axes if a.kind == "spatial")
-    cache = Buffer(f"{producer.buffer}_cache", tuple(a.extent for a in spatial), "workspace")
+    shape = tuple(a.extent for a in spatial)
+    cache = Buffer(
+        unused(f"{producer.buffer}_cache", [b.name for b in program.buffers]),
+        shape,
+        "workspace",
+        output.dtype,
+    )
     own = tuple(var(producer.loop(a.name)) for a in spatial)
     reduction = replace(producer, buffer=cache.name, index=own)
-    name = f"{stage}_out"
+    name = unused(f"{stage}_out", [s.name for s in program.stages])
     renamed = {producer.loop(a.name): var(f"{name}.{a.name}") for a in spatial}
     copy = Stage(
         name,

@@ -10,10 +10,12 @@ from ago.errors import ScheduleError
 from ago.ir.index import Index, var, variables
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
-from ago.ir.value import Condition, Load, Value, loads, map_value
+from ago.ir.value import Load, Value, map_value
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive
+from ago.schedule.peel import guards_below
 from ago.schedule.refusals import refuse
+from ago.schedule.tree import leaf_loads
 
 
 def collapse(program: Program, stage: str, outer: str, inner: str) -> Program:
@@ -31,7 +33,8 @@ def collapse(program: Program, stage: str, outer: str, inner: str) -> Program:
     Requires:
         1. No loop is scheduled yet (`stage-scheduled`); the stage exists (`unknown-stage`).
         2. The two axes are neighbours in the stage, and in each access stand alone in neighbouring
-           dimensions of just their extents, or do not occur (`cannot-collapse`).
+           dimensions of just their extents, or do not occur (`cannot-collapse`). They occur in no
+           guard, no buffer is packed, and no other axis has the new name (`cannot-collapse`).
 
     Args:
         program: The program.
@@ -80,6 +83,8 @@ def _reach(
             place = _place(program, current, buffer, index, pair)
             if place is None:
                 continue
+            if program.buffer(buffer).packing is not None:
+                raise _refusal(program, current, f"reads {buffer}, which is packed")
             if places.setdefault(buffer, place) != place:
                 raise _refusal(program, current, f"uses {buffer} in two ways")
             for other in program.stages:
@@ -95,21 +100,17 @@ def _check_neighbours(program: Program, stage: Stage, outer: str, inner: str) ->
     if any(stage.axis(a).kind == "reduce" for a in (outer, inner)):
         raise _refusal(program, stage, f"reduces over {outer} or {inner}")
     loops = {stage.loop(outer), stage.loop(inner)}
-    conditions = list(stage.guard) + [c for load in _loads(stage) for c in load[1]]
-    if any(loops & variables(c) for c in conditions):
+    if outer + inner in names:
+        raise _refusal(program, stage, f"has an axis {outer + inner} already")
+    if any(loops & variables(condition) for condition, _ in guards_below((stage.nest(),))):
         raise _refusal(program, stage, f"has a guard that depends on {outer} or {inner}")
-
-
-def _loads(stage: Stage) -> list[tuple[Load, Condition]]:
-    values = [stage.value] if stage.init is None else [stage.value, stage.init]
-    return [found for value in values for found in loads(value)]
 
 
 def _accesses(stage: Stage) -> list[tuple[str, tuple[Index, ...]]]:
     """The stage's store and loads: buffer and index."""
     return [
         (stage.buffer, stage.index),
-        *((load.buffer, load.index) for load, _ in _loads(stage)),
+        *((load.buffer, load.index) for load, _ in leaf_loads(stage.leaf())),
     ]
 
 

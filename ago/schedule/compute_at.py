@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from ago.ir.bounds import Interval, simplify
 from ago.ir.index import Index, Var, as_index, var
-from ago.ir.nest import For, Stage, Stmt, substitute_body
+from ago.ir.nest import For, If, Stage, Stmt, substitute_body
 from ago.ir.program import Program
+from ago.ir.value import loads
+from ago.schedule.naive import require_sole_writer
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched
-from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,12 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     Requires:
         1. `stage` and `loop` exist (`unknown-stage`, `unknown-loop`).
         2. The producer is still its naive nest at the top of the program (`stage-scheduled`) and
-           does not write an output (`stage-is-output`).
-        3. It stands before the loop (`order`), all its readers inside (`not-consumer-loop`).
+           does not write an output (`stage-is-output`). It is the only writer of its buffer
+           (`many-writers`) and does not read it (`in-place`).
+        3. It stands before the loop (`order`), all its readers inside, also those with which a
+           reduction starts (`not-consumer-loop`).
         4. The region is a box in the producer's axes (`no-region`).
+        5. The loop is not vectorised, nor is one around it (`inside-vector`).
 
     Args:
         program: The program.
@@ -61,11 +66,11 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     path = find_path(program, loop)
     consumer = path[-1]
     assert isinstance(consumer, For)
-    _check_place(program, producer, nest, path[0], consumer)
+    require_sole_writer(program, producer)
+    _check_place(program, producer, nest, path)
     ranges = ranges_of(path)
     box = touched(consumer.body, producer.buffer, ranges, stores=False)
     assert box is not None
-    box = clip(box, program.buffer(producer.buffer).shape, ranges)
     axes = _axis_ranges(program, producer, box, ranges)
     moved = _regenerate(producer, axes)
     placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
@@ -100,34 +105,43 @@ def naive_nest(program: Program, stage: Stage) -> Stmt:
     raise refuse("stage-scheduled", program, message, hint=hint)
 
 
-def _check_place(program: Program, producer: Stage, nest: Stmt, top: Stmt, consumer: For) -> None:
+def _check_place(program: Program, producer: Stage, nest: Stmt, path: tuple[For | If, ...]) -> None:
+    consumer = path[-1]
+    assert isinstance(consumer, For)
     if program.buffer(producer.buffer).scope == "output":
         message = f"{producer.name} writes the output {producer.buffer}"
         raise refuse("stage-is-output", program, message)
     position = {id(stmt): i for i, stmt in enumerate(program.body)}
-    if position[id(nest)] >= position[id(top)]:
+    if position[id(nest)] >= position[id(path[0])]:
         message = f"{producer.name} does not come before {consumer.name}"
         raise refuse("order", program, message, loop=consumer.name)
     elsewhere = replace_stmt(program, consumer, ()).body
-    if not reads(consumer.body, producer.buffer) or reads(elsewhere, producer.buffer):
+    inside = reads(consumer.body, producer.buffer)
+    early = any(load.buffer == producer.buffer for r in hoisted(path) for load, _ in loads(r.init))
+    if not inside or early or reads(elsewhere, producer.buffer):
         message = f"{producer.buffer} is not read by {consumer.name} alone"
         hint = "choose a loop around every reader"
         raise refuse("not-consumer-loop", program, message, loop=consumer.name, hint=hint)
+    for stmt in path:
+        if isinstance(stmt, For) and stmt.kind == "vector":
+            message = f"{producer.name} computed at {consumer.name}"
+            raise refuse("inside-vector", program, message, loop=stmt.name, hint="vectorize last")
 
 
 def _axis_ranges(
     program: Program, producer: Stage, box: Box, ranges: Mapping[str, Interval]
 ) -> dict[str, _AxisRange]:
-    """The range of each spatial axis that covers `box`; whole where no index mentions the axis."""
+    """The range of each spatial axis that covers `box`, within the axis's domain."""
+    domain = {producer.loop(a.name): a.extent for a in producer.axes}
     found: dict[str, _AxisRange] = {}
     for index, low, high in zip(producer.index, box.low, box.high, strict=True):
         low, high = low - index.const, high - index.const
         terms = sorted(index.terms, key=lambda term: -term[1])
         for atom, stride in terms:
-            if not isinstance(atom, Var) or atom.name in found:
+            if not isinstance(atom, Var) or atom.name in found or stride < 1:
                 message = f"{producer.buffer} is written at {index}"
                 raise refuse("no-region", program, message)
-            first, last = simplify(low // stride, ranges), simplify(high // stride, ranges)
+            first, last = clip(low // stride, high // stride, domain[atom.name], ranges)
             found[atom.name] = _AxisRange(first, simplify(last - first + 1, ranges))
             if first == last:
                 low, high = low - first * stride, high - first * stride

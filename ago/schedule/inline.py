@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ago.ir.index import Index, Var
-from ago.ir.nest import For, If, Leaf, Reduce, Stage, Stmt, leaves, rewrite
+from ago.ir.nest import For, If, Leaf, Reduce, Stage, Stmt, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, map_value, substitute_value
-from ago.schedule.compute_at import find_stage
+from ago.schedule.compute_at import find_stage, naive_nest
+from ago.schedule.naive import require_sole_writer
 from ago.schedule.refusals import refuse
 
 
@@ -24,6 +25,8 @@ def inline(program: Program, stage: str) -> Program:
     Requires:
         1. The stage exists (`unknown-stage`) and writes an intermediate buffer (`stage-is-output`).
         2. It is a plain store at the variables of its axes, without a guard (`not-elementwise`).
+        3. It is still its naive nest at the top of the program (`stage-scheduled`), the only writer
+           of its buffer (`many-writers`), and does not read it (`in-place`).
 
     Args:
         program: The program.
@@ -43,7 +46,9 @@ def inline(program: Program, stage: str) -> Program:
     producer = find_stage(program, stage)
     if program.buffer(producer.buffer).scope == "output":
         raise refuse("stage-is-output", program, f"{stage} writes the output {producer.buffer}")
+    require_sole_writer(program, producer)
     axes = _plain_axes(program, producer)
+    nest = naive_nest(program, producer)
 
     def load(value: Value) -> Value | None:
         if not isinstance(value, Load) or value.buffer != producer.buffer:
@@ -52,9 +57,9 @@ def inline(program: Program, stage: str) -> Program:
         return substitute_value(producer.value, at)
 
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if isinstance(stmt, For | If):
-            return () if _computes_only(stmt, producer) else None
-        return (_map_leaf(stmt, load),)
+        if stmt is nest:
+            return ()
+        return None if isinstance(stmt, For | If) else (_map_leaf(stmt, load),)
 
     stages = tuple(_map_stage(s, load) for s in program.stages if s is not producer)
     buffers = tuple(b for b in program.buffers if b.name != producer.buffer)
@@ -81,10 +86,6 @@ def _plain(index: Index) -> str | None:
         case ((Var(name), 1),) if index.const == 0:
             return name
     return None
-
-
-def _computes_only(stmt: For | If, producer: Stage) -> bool:
-    return all(leaf.stage == producer.name for leaf in leaves((stmt,)))
 
 
 def _map_stage(stage: Stage, load: Callable[[Value], Value | None]) -> Stage:

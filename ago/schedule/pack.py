@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ago.ir.bounds import guarded_interval
 from ago.ir.index import Index, as_index, var, variables
-from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, leaves, rewrite
+from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, Stmt, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Condition, Const, Load, Select, Value, loads, map_value
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, ranges_of
+from ago.schedule.tree import find_path, hoisted, ranges_of, unused
 
 
 def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
@@ -27,8 +27,9 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
 
     Requires:
         1. The buffer exists (`unknown-buffer`) and is a constant (`not-constant`), and so do the
-           loops (`unknown-loop`).
-        2. It is read in one way only (`many-accesses`), inside the loops.
+           loops, each named once (`unknown-loop`, `repeated-loop`).
+        2. It is read in one way only (`many-accesses`), inside all of the loops; a reduction starts
+           in front of its outermost loop (`not-around`).
         3. Index and guard depend on the given loops only (`free-variable`), which start at 0.
 
     Args:
@@ -52,14 +53,18 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
         raise refuse("unknown-buffer", program, f"no buffer is called {buffer!r}")
     if source.scope != "constant":
         raise refuse("not-constant", program, f"{buffer} is an {source.scope}")
+    if len(set(loops)) != len(loops):
+        raise refuse("repeated-loop", program, f"pack of {buffer} for {', '.join(loops)}")
     access = _only_access(program, buffer)
     load, guard = _parts(access)
     extents = _extents(program, buffer, load, guard, loops)
+    _check_around(program, access, loops)
     ranges = {name: (0, extent - 1) for name, extent in zip(loops, extents, strict=True)}
     packing = Packing(
         buffer, tuple(loops), load.index, guard + _bounds(load, source, ranges, guard)
     )
-    packed = Buffer(f"{buffer}_packed", extents, "constant", source.dtype, packing)
+    name = unused(f"{buffer}_packed", [b.name for b in program.buffers])
+    packed = Buffer(name, extents, "constant", source.dtype, packing)
     new = Load(packed.name, tuple(var(name) for name in loops))
 
     def change(value: Value) -> Value | None:
@@ -124,6 +129,30 @@ def _extents(
         if isinstance(loop, For) and loop.lo != Index():
             raise refuse("free-variable", program, f"{name} starts at {loop.lo}", loop=name)
     return tuple(extents)
+
+
+def _check_around(program: Program, access: Value, loops: Sequence[str]) -> None:
+    everywhere = set(_leaves_reading(program.body, access))
+    for name in loops:
+        path = find_path(program, name)
+        loop = path[-1]
+        assert isinstance(loop, For)
+        inside = set(_leaves_reading(loop.body, access))
+        starts = any(_occurs(access, leaf.init) and name in leaf.loops for leaf in hoisted(path))
+        if inside != everywhere or starts:
+            message = f"{name} is not around every access to {_parts(access)[0].buffer}"
+            raise refuse("not-around", program, message, loop=name, hint=f"leave {name} out")
+
+
+def _leaves_reading(body: tuple[Stmt, ...], access: Value) -> Iterator[int]:
+    for leaf in leaves(body):
+        values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
+        if any(_occurs(access, value) for value in values):
+            yield id(leaf)
+
+
+def _occurs(access: Value, value: Value) -> bool:
+    return access in _accesses(value, _parts(access)[0].buffer)
 
 
 def _bounds(

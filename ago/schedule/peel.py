@@ -7,12 +7,18 @@ from dataclasses import replace
 
 from ago.ir.bounds import extremes
 from ago.ir.index import Index, Var, as_index
-from ago.ir.nest import For, If, Reduce, Stmt, rename_loops, walk
+from ago.ir.nest import For, If, Reduce, Stmt, leaves, rename_loops, walk
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
 from ago.ir.value import Condition, Select, Value
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import constant_extent, find_path, loop_names, ranges_of, replace_stmt
+from ago.schedule.tree import (
+    constant_extent,
+    find_path,
+    fresh_loops,
+    ranges_of,
+    replace_stmt,
+)
 
 
 def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
@@ -31,6 +37,7 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
         1. `loop` exists, is serial, and has constant bounds (`unknown-loop`, `not-serial`,
            `extent-not-constant`).
         2. The interior is not empty and lies inside the loop (`bad-range`).
+        3. No reduction accumulates over the loop, unless the interior is all of it (`cut-reduces`).
 
     Args:
         program: The program.
@@ -47,8 +54,8 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
     Example:
         >>> from ago.ir.examples import matmul
         >>> from ago.schedule.tree import loop_names
-        >>> loop_names(partition_loop(matmul(4, 6, 5), "C.k", 1, 5))
-        ('C.i', 'C.j', 'C.k.before', 'C.k')
+        >>> loop_names(partition_loop(matmul(4, 6, 5), "C.j", 1, 6))
+        ('C.i', 'C.j.before', 'C.k.before', 'C.j', 'C.k')
     """
     path = find_path(program, loop)
     old = path[-1]
@@ -60,6 +67,8 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
     if not (old.lo.is_constant and first <= lo < hi <= last):
         message = f"interior [{lo}, {hi}) of {loop}, which runs over [{old.lo}, {old.hi})"
         raise refuse("bad-range", program, message, loop=loop)
+    if (lo, hi) != (first, last):
+        _check_reductions(program, old)
     parts = [
         _border(program, _bounded(old, first, lo), "before"),
         (_bounded(old, lo, hi),),
@@ -122,15 +131,15 @@ def peel(program: Program, loop: str) -> Program:
 def _border(program: Program, loop: For, suffix: str) -> tuple[Stmt, ...]:
     """`loop` with its own and all inner names suffixed; a number keeps them unique."""
     names = [s.name for s in walk((loop,)) if isinstance(s, For)]
-    taken = set(loop_names(program))
-    number = 1
-    while any(f"{name}.{suffix}{_count(number)}" in taken for name in names):
-        number += 1
-    return rename_loops((loop,), {n: f"{n}.{suffix}{_count(number)}" for n in names})
+    return rename_loops((loop,), fresh_loops(program, names, suffix))
 
 
-def _count(number: int) -> str:
-    return "" if number == 1 else str(number)
+def _check_reductions(program: Program, loop: For) -> None:
+    for leaf in leaves(loop.body):
+        if isinstance(leaf, Reduce) and loop.name in leaf.loops:
+            message = f"{loop.name} is a reduce loop of {leaf.stage}"
+            hint = "cut a spatial loop, or specialize the reduce loop"
+            raise refuse("cut-reduces", program, message, loop=loop.name, hint=hint)
 
 
 def _bounded(loop: For, lo: int, hi: int) -> For:

@@ -68,10 +68,12 @@ def _accesses(
                             yield load.index, loops
 
 
-def clip(box: Box, shape: Sequence[int], ranges: Mapping[str, Interval]) -> Box:
-    """`box` cut to the extents of a buffer where the ranges do not already prove it inside."""
-    low, high = [], []
-    for first, last, extent in zip(box.low, box.high, shape, strict=True):
-        low.append(maximum(first, 0) if interval(first, ranges)[0] < 0 else first)
-        high.append(minimum(last, extent - 1) if interval(last, ranges)[1] >= extent else last)
-    return Box(tuple(low), tuple(high))
+def clip(
+    low: Index, high: Index, extent: int, ranges: Mapping[str, Interval]
+) -> tuple[Index, Index]:
+    """Inclusive bounds cut to `[0, extent)` where the ranges do not prove them inside."""
+    if interval(low, ranges)[0] < 0:
+        low = maximum(low, 0)
+    if interval(high, ranges)[1] >= extent:
+        high = minimum(high, extent - 1)
+    return simplify(low, ranges), simplify(high, ranges)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Stmt
+from ago.ir.nest import For, If, Leaf, Reduce, Stmt
 from ago.ir.program import Program
+from ago.schedule.apart import writes_apart
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_loop, find_path, replace_stmt
+from ago.schedule.tree import find_loop, find_path, moves_data, replace_stmt
 
 
 def reorder(program: Program, loops: Sequence[str]) -> Program:
@@ -26,13 +27,17 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
         1. Every loop exists and is named once (`unknown-loop`, `repeated-loop`).
         2. They lie in one perfect nest (`not-nested`).
         3. No loop's bounds depend on a loop that would be inside it (`bounds-depend`).
+        4. A vectorised loop stays innermost (`not-innermost`).
+        5. Where a loop of a reduction moves outside others, the iterations of those are proved to
+           write different elements (`reorder-accumulates`); those of a `shift` split do not.
+        6. No statement inside reads other elements of the buffer it writes (`in-place`).
 
     Args:
         program: The program.
         loops: Names, outermost first.
 
     Returns:
-        The rewritten program.
+        The rewritten program; the same one for no loops.
 
     Raises:
         ScheduleError: With one of the codes above.
@@ -45,7 +50,10 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
     """
     if len(set(loops)) != len(loops):
         raise refuse("repeated-loop", program, f"reorder of {', '.join(loops)}")
-    top = min((find_path(program, name) for name in loops), key=len)[-1]
+    if not loops:
+        return program
+    path = min((find_path(program, name) for name in loops), key=len)
+    top = path[-1]
     assert isinstance(top, For)
     chain, guards, body = _perfect_nest(top, set(loops))
     missing = set(loops) - {loop.name for loop in chain}
@@ -56,6 +64,8 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
     wanted = iter(loops)
     ordered = [find_loop(program, next(wanted)) if loop.name in loops else loop for loop in chain]
     _check_bounds(program, ordered)
+    _check_vector(program, chain, ordered)
+    _check_statements(program, path[:-1], chain, ordered, body)
     inner: tuple[Stmt, ...] = (If(tuple(guards), body),) if guards else body
     for loop in reversed(ordered):
         inner = (replace(loop, body=inner),)
@@ -79,6 +89,57 @@ def _perfect_nest(top: For, names: set[str]) -> tuple[list[For], list[Index], tu
             break
         body = stmt.body
     return chain, guards, body
+
+
+def _check_vector(program: Program, chain: Sequence[For], ordered: Sequence[For]) -> None:
+    for position, loop in enumerate(ordered[:-1]):
+        if loop.kind == "vector" and ordered[position + 1 :] != chain[position + 1 :]:
+            message = f"{loop.name}, a vector loop, would hold {ordered[position + 1].name}"
+            raise refuse("not-innermost", program, message, loop=loop.name)
+
+
+def _check_statements(
+    program: Program,
+    outside: Sequence[For | If],
+    chain: Sequence[For],
+    ordered: Sequence[For],
+    body: tuple[Stmt, ...],
+) -> None:
+    """Check that the statements of `body` may run in the new order of the loops around them."""
+    above = [stmt for stmt in outside if isinstance(stmt, For)]
+    for leaf, below in _leaves_with_loops(body):
+        if moves_data(leaf):
+            message = f"{leaf.stage} reads other elements of {leaf.buffer}, which it writes"
+            raise refuse("in-place", program, message, loop=ordered[0].name)
+        if not isinstance(leaf, Reduce) or {loop.name for loop in above} & set(leaf.loops):
+            continue
+        repeated = _repeated(leaf, [*ordered, *below])
+        if {loop.name for loop in repeated} <= {x.name for x in _repeated(leaf, [*chain, *below])}:
+            continue
+        if not writes_apart(leaf.index, repeated, [*above, *ordered, *below]):
+            names = ", ".join(loop.name for loop in repeated)
+            message = f"{leaf.stage} would accumulate into elements of {leaf.buffer} twice"
+            hint = f"keep the reduction inside {names}, or split them with another tail than shift"
+            raise refuse("reorder-accumulates", program, message, loop=repeated[0].name, hint=hint)
+
+
+def _leaves_with_loops(
+    body: tuple[Stmt, ...], loops: tuple[For, ...] = ()
+) -> Iterator[tuple[Leaf, tuple[For, ...]]]:
+    for stmt in body:
+        if isinstance(stmt, For):
+            yield from _leaves_with_loops(stmt.body, (*loops, stmt))
+        elif isinstance(stmt, If):
+            yield from _leaves_with_loops(stmt.body, loops)
+        else:
+            yield stmt, loops
+
+
+def _repeated(leaf: Reduce, loops: Sequence[For]) -> list[For]:
+    """The loops inside the outermost loop of the reduction that do not reduce themselves."""
+    reducing = [position for position, loop in enumerate(loops) if loop.name in leaf.loops]
+    start = reducing[0] if reducing else len(loops)
+    return [loop for loop in loops[start:] if loop.name not in leaf.loops]
 
 
 def _check_bounds(program: Program, ordered: Sequence[For]) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from ago.ir.index import Index, var
+from ago.ir.index import Index, var, variables
 from ago.ir.nest import Buffer, Stage
 from ago.ir.program import Program
-from ago.ir.value import Const, Load, Select, Value, loads, map_value
+from ago.ir.value import Const, Load, Select, Value, map_value
 from ago.schedule.compute_at import find_stage
-from ago.schedule.naive import rebuild, require_naive
+from ago.schedule.naive import rebuild, require_naive, require_sole_writer
 from ago.schedule.refusals import refuse
+from ago.schedule.tree import leaf_loads
+
+_FIXED = ("input", "constant", "output")
+"""Scopes whose buffers keep their shape."""
 
 _State = tuple[dict[str, Stage], dict[str, Buffer]]
 
@@ -29,9 +32,12 @@ def round_axis(program: Program, stage: str, axis: str, multiple: int) -> Progra
     constant beyond its end give 0; `pack` stores those zeros.
 
     Requires:
-        1. No loop is scheduled yet (`stage-scheduled`); the stage exists (`unknown-stage`).
-        2. `multiple` is at least 1 (`bad-factor`); the axis is spatial and stands alone in every
-           index it occurs in, here and in the producers (`cannot-round`).
+        1. No loop is scheduled yet (`stage-scheduled`); stage and axis exist (`unknown-stage`,
+           `unknown-axis`).
+        2. `multiple` is an integer of at least 1 (`bad-factor`); the axis is spatial and stands
+           alone in every index it occurs in, here and in the producers (`cannot-round`).
+        3. Each of these stages is the only writer of its buffer (`many-writers`) and does not read
+           it (`in-place`).
 
     Args:
         program: The program.
@@ -52,8 +58,11 @@ def round_axis(program: Program, stage: str, axis: str, multiple: int) -> Progra
     """
     require_naive(program, "round_axis")
     found = find_stage(program, stage)
-    if multiple < 1:
+    if not isinstance(multiple, int) or multiple < 1:
         raise refuse("bad-factor", program, f"{stage}.{axis} rounded to {multiple}")
+    if all(a.name != axis for a in found.axes):
+        hint = f"axes are {', '.join(a.name for a in found.axes)}"
+        raise refuse("unknown-axis", program, f"{stage} has no axis {axis!r}", hint=hint)
     extent = found.axis(axis).extent
     rounded = -(-extent // multiple) * multiple
     if rounded == extent:
@@ -73,6 +82,7 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
         raise refuse("cannot-round", program, f"{name} is a reduce axis", loop=name)
     if old.extent >= rounded:
         return
+    require_sole_writer(program, stage)
     bound = old.extent - 1 - var(name)
     axes = tuple(replace(a, extent=rounded) if a is old else a for a in stage.axes)
     guard = stage.guard
@@ -87,7 +97,7 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
         if not isinstance(value, Load) or not _mentions(value, name):
             return None
         source, at = buffers[value.buffer], _dimension(program, value.index, name)
-        if source.scope not in {"input", "constant"} or source.shape[at] >= rounded:
+        if source.scope not in _FIXED or source.shape[at] >= rounded:
             return None
         return Select((bound,), value, Const(0.0))
 
@@ -95,7 +105,7 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
     stages[stage.name] = replace(
         stage, axes=axes, guard=guard, init=init, value=map_value(stage.value, load)
     )
-    for producer, place in _producers(program, stage, name).items():
+    for producer, place in _producers(program, stage, name):
         below = stages[producer]
         inner = below.index[place]
         own = next((a.name for a in below.axes if inner == var(below.loop(a.name))), None)
@@ -106,18 +116,16 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
 
 
 def _mentions(load: Load, name: str) -> bool:
-    return any(index.coefficient(name) for index in load.index)
+    return any(name in variables(index) for index in load.index)
 
 
-def _producers(program: Program, stage: Stage, name: str) -> Mapping[str, int]:
+def _producers(program: Program, stage: Stage, name: str) -> list[tuple[str, int]]:
     """The stages that `stage` reads along the loop `name`, each with the dimension it is."""
-    found: dict[str, int] = {}
-    values = [stage.value] if stage.init is None else [stage.value, stage.init]
-    for value in values:
-        for load, _ in loads(value):
-            producer = program.writer(load.buffer)
-            if producer is not None and _mentions(load, name):
-                found[producer.name] = _dimension(program, load.index, name)
+    found: list[tuple[str, int]] = []
+    for load, _ in leaf_loads(stage.leaf()):
+        producer = program.writer(load.buffer)
+        if producer is not None and _mentions(load, name):
+            found.append((producer.name, _dimension(program, load.index, name)))
     return found
 
 
@@ -128,7 +136,7 @@ def _dimension(program: Program, index: tuple[Index, ...], name: str) -> int:
         ScheduleError: `cannot-round` where the variable does not stand alone.
     """
     places = [d for d, i in enumerate(index) if i == var(name)]
-    others = [i for i in index if i != var(name) and i.coefficient(name)]
+    others = [i for i in index if i != var(name) and name in variables(i)]
     if len(places) != 1 or others:
         message = f"{name} does not stand alone in [{', '.join(map(str, index))}]"
         hint = "use tail masked or guard in split"

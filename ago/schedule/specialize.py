@@ -10,7 +10,7 @@ from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
 from ago.schedule.peel import guards_below
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, ranges_of, replace_stmt
+from ago.schedule.tree import find_path, fresh_loops, ranges_of, replace_stmt
 
 
 def specialize(program: Program, loop: str) -> Program:
@@ -22,7 +22,7 @@ def specialize(program: Program, loop: str) -> Program:
         →  for y: if y >= 1: for x: P[y, x] = f(y, x)
                   if y < 1:  for x: P[y, x] = 0
 
-    Loops of the second copy end in `.else`.
+    Loops of the second copy end in `.else`, numbered where that name is taken.
 
     Requires:
         1. `loop` exists (`unknown-loop`).
@@ -47,9 +47,11 @@ def specialize(program: Program, loop: str) -> Program:
     path = find_path(program, loop)
     old = path[-1]
     assert isinstance(old, For)
-    inner = {s.name for s in walk(old.body) if isinstance(s, For)}
+    inner = [s.name for s in walk(old.body) if isinstance(s, For)]
     guards = [
-        c for c, _ in guards_below(old.body) if loop in variables(c) and not variables(c) & inner
+        c
+        for c, _ in guards_below(old.body)
+        if loop in variables(c) and variables(c).isdisjoint(inner)
     ]
     if not guards:
         hint = "peel separates guards along the loop itself"
@@ -57,7 +59,7 @@ def specialize(program: Program, loop: str) -> Program:
     holds, fails = guards[0], -guards[0] - 1
     ranges = ranges_of(path)
     known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
-    renamed = rename_loops(old.body, {name: f"{name}.else" for name in inner})
+    renamed = rename_loops(old.body, fresh_loops(program, inner, "else"))
     branches: list[Stmt] = []
     for condition, body in ((holds, old.body), (fails, renamed)):
         simple = simplify_body(body, ranges, (*known, condition))

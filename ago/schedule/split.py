@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Reduce, Stmt, leaves, rewrite, substitute_body, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Stmt, Store, leaves, rewrite, substitute_body, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import constant_extent, find_loop, leaf_loads, replace_stmt
@@ -35,7 +35,8 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     Requires:
         1. `loop` exists and is serial, with constant bounds (`unknown-loop`, `not-serial`,
            `extent-not-constant`).
-        2. `factor` is at least 1, `tail` a known strategy (`bad-factor`, `unknown-tail`).
+        2. `factor` is an integer of at least 1, `tail` a known strategy (`bad-factor`,
+           `unknown-tail`).
         3. exact: `factor` divides the extent (`split-not-exact`).
         4. shift: no reduction accumulates across the loop, no statement reads the buffer it
            writes (`shift-reduces`, `shift-in-place`).
@@ -81,7 +82,7 @@ def _check(program: Program, loop: For, factor: int, tail: str) -> None:
     if loop.kind != "serial":
         message = f"split of {loop.name}, which is {loop.kind}"
         raise refuse("not-serial", program, message, loop=loop.name)
-    if factor < 1:
+    if not isinstance(factor, int) or factor < 1:
         raise refuse("bad-factor", program, f"split of {loop.name} by {factor}", loop=loop.name)
     if tail not in get_args(Tail):
         message = f"split of {loop.name} with tail {tail!r}"
@@ -90,8 +91,7 @@ def _check(program: Program, loop: For, factor: int, tail: str) -> None:
 
 def _check_shift(program: Program, loop: For) -> None:
     for leaf in leaves(loop.body):
-        outside = isinstance(leaf, Reduce) and not _runs_whole(leaf, loop)
-        if outside:
+        if not _runs_whole(leaf, loop):
             message = f"split of {loop.name} would accumulate into {leaf.buffer} twice"
             hint = "use guard or balance, or split before reordering reduce loops outside"
             raise refuse("shift-reduces", program, message, loop=loop.name, hint=hint)
@@ -100,8 +100,10 @@ def _check_shift(program: Program, loop: For) -> None:
             raise refuse("shift-in-place", program, message, loop=loop.name, hint="use guard")
 
 
-def _runs_whole(leaf: Reduce, loop: For) -> bool:
-    """Whether all loops of the reduction are inside `loop`, so that it starts anew each time."""
+def _runs_whole(leaf: Leaf, loop: For) -> bool:
+    """Whether running the iteration again gives the same: a reduction must start anew inside it."""
+    if not isinstance(leaf, Reduce):
+        return isinstance(leaf, Store)
     inside = {stmt.name for stmt in walk(loop.body) if isinstance(stmt, For)}
     return set(leaf.loops) <= inside
 

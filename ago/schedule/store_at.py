@@ -8,10 +8,12 @@ from ago.ir.bounds import interval, simplify
 from ago.ir.index import Index
 from ago.ir.nest import For, If, Leaf, Reduce, Scope, Stmt, leaves, rewrite
 from ago.ir.program import Program
-from ago.ir.value import Load, Value, map_value
+from ago.ir.value import Load, Value, loads, map_value
 from ago.schedule.refusals import refuse
 from ago.schedule.region import touched
-from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
+
+_SCOPES = ("register", "stack", "workspace")
 
 
 def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register") -> Program:
@@ -25,7 +27,9 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     Requires:
         1. `buffer` and `loop` exist (`unknown-buffer`, `unknown-loop`).
         2. The buffer is an intermediate one (`not-intermediate`).
-        3. Every access is inside the loop (`used-outside`).
+        3. Every access is inside the loop, also those with which a reduction starts
+           (`used-outside`).
+        4. The scope is one of the three (`bad-scope`).
 
     Args:
         program: The program.
@@ -53,12 +57,14 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     if old.scope in {"input", "output", "constant"}:
         message = f"{buffer} is an {old.scope}"
         raise refuse("not-intermediate", program, message)
+    if scope not in _SCOPES:
+        raise refuse("bad-scope", program, f"{buffer} in scope {scope!r}")
     path = find_path(program, loop)
     home = path[-1]
     assert isinstance(home, For)
     elsewhere = replace_stmt(program, home, ()).body
     written = any(leaf.buffer == buffer for leaf in leaves(elsewhere))
-    if written or reads(elsewhere, buffer):
+    if written or reads(elsewhere, buffer) or any(_starts_with(r, buffer) for r in hoisted(path)):
         message = f"{buffer} is used outside {loop}"
         hint = "compute_at its producer here first, or choose an outer loop"
         raise refuse("used-outside", program, message, loop=loop, hint=hint)
@@ -73,6 +79,10 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     body = _shifted(home.body, buffer, box.low)
     moved = replace_stmt(program, home, (replace(home, body=body),))
     return moved.with_buffer(replace(old, shape=shape, scope=scope))
+
+
+def _starts_with(leaf: Reduce, buffer: str) -> bool:
+    return leaf.buffer == buffer or any(load.buffer == buffer for load, _ in loads(leaf.init))
 
 
 def _shifted(body: tuple[Stmt, ...], buffer: str, low: tuple[Index, ...]) -> tuple[Stmt, ...]:

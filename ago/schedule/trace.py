@@ -54,6 +54,9 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
 }
 """Every primitive by name: what an instruction may call."""
 
+_ARGUMENT_TYPES: Mapping[str, type] = {"int": int, "Sequence[str]": tuple}
+"""What an argument must be, by its annotation; all others are strings."""
+
 Argument = int | str | tuple[int | str, ...]
 _P = ParamSpec("_P")
 
@@ -101,8 +104,8 @@ class Trace:
             The scheduled program, the same each time.
 
         Raises:
-            ScheduleError: `trace-version`, `trace-workload`, `unknown-primitive`, or the refusal
-                of an instruction.
+            ScheduleError: `trace-version`, `trace-workload`, `unknown-primitive`,
+                `bad-instruction`, or the refusal of an instruction.
         """
         if self.version != TRACE_VERSION:
             what = f"the trace has version {self.version}, this is {TRACE_VERSION}"
@@ -112,9 +115,9 @@ class Trace:
             what = f"the trace is for workload {self.workload}, the program is {key}"
             raise _refusal("trace-workload", what)
         for instruction in self.instructions:
-            if instruction.primitive not in PRIMITIVES:
-                raise _refusal("unknown-primitive", f"no primitive {instruction.primitive!r}")
-            program = PRIMITIVES[instruction.primitive](program, **dict(instruction.args))
+            primitive = _primitive(instruction.primitive)
+            _check_arguments(instruction)
+            program = primitive(program, **dict(instruction.args))
         return program
 
     def to_json(self) -> str:
@@ -149,9 +152,13 @@ class Trace:
             raise _refusal("trace-version", f"the text is not a trace: {error!r}") from error
 
     def to_python(self) -> str:
-        """A script whose function `schedule(program)` does what the trace does."""
+        """A script whose function `schedule(program)` does what the trace does.
+
+        Raises:
+            ScheduleError: `unknown-primitive`.
+        """
         names = sorted({i.primitive for i in self.instructions})
-        imports = [f"from {PRIMITIVES[n].__module__} import {n}" for n in names]
+        imports = [f"from {_primitive(n).__module__} import {n}" for n in names]
         comments = [f"    # {key} = {value!r}" for key, value in self.decisions]
         steps = []
         for i in self.instructions:
@@ -196,12 +203,15 @@ class Schedule:
         """Apply a primitive and record it.
 
         Raises:
-            ScheduleError: The primitive's refusal; nothing is recorded then.
+            ScheduleError: The primitive's refusal, or `unknown-primitive` for a function that is
+                none; nothing is recorded then.
         """
+        if _primitive(primitive.__name__) is not primitive:
+            raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
         bound = inspect.signature(primitive).bind(self.program, *args, **kwargs)
         bound.apply_defaults()
-        self.program = primitive(self.program, *args, **kwargs)
         plain = tuple((k, _plain(v)) for k, v in list(bound.arguments.items())[1:])
+        self.program = primitive(self.program, *args, **kwargs)
         self._instructions.append(Instruction(primitive.__name__, plain))
 
     def decide(self, key: str, candidates: Sequence[Decision]) -> Decision:
@@ -214,6 +224,29 @@ class Schedule:
     def trace(self) -> Trace:
         """What was done so far."""
         return Trace(self._workload, tuple(self._instructions), tuple(self._decisions.items()))
+
+
+def _primitive(name: str) -> Callable[..., Program]:
+    if name not in PRIMITIVES:
+        raise _refusal("unknown-primitive", f"no primitive is called {name!r}")
+    return PRIMITIVES[name]
+
+
+def _check_arguments(instruction: Instruction) -> None:
+    """Check that names and types of the arguments are those of the primitive's signature."""
+    signature = inspect.signature(_primitive(instruction.primitive))
+    given = dict(instruction.args)
+    expected = list(signature.parameters.values())[1:]
+    complete = all(p.name in given or p.default is not p.empty for p in expected)
+    if not complete or not set(given) <= {p.name for p in expected}:
+        what = f"{instruction} has not the arguments {', '.join(p.name for p in expected)}"
+        raise _refusal("bad-instruction", what)
+    for parameter in expected:
+        value = given.get(parameter.name, parameter.default)
+        kind = _ARGUMENT_TYPES.get(str(parameter.annotation), str)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            what = f"{instruction}: {parameter.name} is no {parameter.annotation}"
+            raise _refusal("bad-instruction", what)
 
 
 def _plain(value: object) -> Argument:

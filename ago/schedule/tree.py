@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ago.ir.bounds import Interval, loop_interval
 from ago.ir.nest import For, If, Leaf, Reduce, Stmt, leaves, path_to, rewrite, walk
@@ -76,6 +76,42 @@ def leaf_loads(leaf: Leaf) -> list[tuple[Load, Condition]]:
     """Each load of a leaf with the select guards around it; a reduction's init comes first."""
     found = list(loads(leaf.init)) if isinstance(leaf, Reduce) else []
     return found + list(loads(leaf.value))
+
+
+def hoisted(path: Sequence[For | If]) -> Iterator[Reduce]:
+    """The reductions inside the last loop of `path` that start outside it.
+
+    A reduction starts in front of its outermost loop, so it does where a loop on the path reduces.
+    """
+    around = {stmt.name for stmt in path if isinstance(stmt, For)}
+    for leaf in leaves(path[-1].body):
+        if isinstance(leaf, Reduce) and around & set(leaf.loops):
+            yield leaf
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """`name`, or `name` with the first number from 2 on that no one has taken."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}{number}", number + 1
+    return found
+
+
+def fresh_loops(program: Program, names: Collection[str], suffix: str) -> dict[str, str]:
+    """New names for the loops of a copy: `suffix` added, with a number where one is taken."""
+    taken = set(loop_names(program))
+    number, end = 1, f".{suffix}"
+    while any(name + end in taken for name in names):
+        number += 1
+        end = f".{suffix}{number}"
+    return {name: name + end for name in names}
+
+
+def moves_data(leaf: Leaf) -> bool:
+    """Whether a leaf reads other elements of its buffer than the one it writes."""
+    return any(
+        load.buffer == leaf.buffer and load.index != leaf.index for load, _ in leaf_loads(leaf)
+    )
 
 
 def reads(body: tuple[Stmt, ...], buffer: str) -> bool:
