@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.options import Options
-from ago.partition import Partition, relay_style
+from ago.partition import Partition, Subgraph, one_by_one, relay_style
 from ago.pipeline import Compilation, compile_graph
 from ago.runtime.build import build_cached
 from ago.runtime.library import Library, aligned_array
 from ago.runtime.net import Net
+from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target
 
 if TYPE_CHECKING:
     import onnx
-
-Model = "str | os.PathLike[str] | onnx.ModelProto | Graph"
 
 
 def optimize(
@@ -35,12 +36,99 @@ def optimize(
     shapes: Mapping[str, Sequence[int]] | None = None,
     partitioner: Callable[[Graph], Partition] = relay_style,
 ) -> Net:
-    """Compile a model."""
+    """Compile a model for this machine and load it.
+
+    Args:
+        model: Path of an ONNX file, an ONNX `ModelProto`, or a graph built by hand.
+        target: `"host"`, the name of a target this machine can run, or a `Target`.
+        threads: Threads of one inference; only 1 so far.
+        trials: Measured candidates of the search; only 0 so far.
+        seed: Seed of every random choice.
+        dims: Sizes of the file's symbolic dimensions, by name.
+        shapes: Shapes that replace those of the file's inputs, by input.
+        partitioner: Cuts the graph into subgraphs.
+
+    Returns:
+        The compiled model; call it with numpy arrays.
+
+    Raises:
+        ModelError: The file is broken, or a dimension is open.
+        UnsupportedError: Lists every node that cannot be compiled.
+        InputError: An option or a target is wrong.
+        ToolchainError: There is no C compiler, or it failed.
+
+    Example:
+        >>> import ago, numpy as np
+        >>> b = ago.GraphBuilder("clamp")
+        >>> net = ago.optimize(b.build(b.relu(b.input("x", (1, 4)))))
+        >>> net(np.array([[-1.0, 0.0, 2.0, np.inf]], np.float32))
+        array([[ 0.,  0.,  2., inf]], dtype=float32)
+    """
     options = Options(resolve_target(target), threads=threads, trials=trials, seed=seed)
     graph = model if isinstance(model, Graph) else load(model, dims=dims, shapes=shapes)
-    compilation = compile_graph(graph, options, partitioner)
+    return load_net(graph, compile_graph(graph, options, partitioner), options)
+
+
+def load_net(graph: Graph, compilation: Compilation, options: Options) -> Net:
+    """Build a compiled graph's library, or find it in the cache, and load it.
+
+    Args:
+        graph: The graph as it was given.
+        compilation: What became of it.
+        options: How it was compiled.
+
+    Returns:
+        The runnable model.
+    """
     artifact = compilation.artifact
     library = Library(build_cached(artifact), artifact.name)
     weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
     weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
-    return Net(artifact, library, weights)
+    return Net(artifact, library, weights, _anatomy(graph, compilation, options))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One step of a compilation, as verification sees it."""
+
+    label: str
+    nodes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatomy:
+    subgraphs = [kernel.subgraph for kernel in compilation.kernels]
+    steps = tuple(
+        _Step(str(s), tuple(node.name for node in s.nodes), s.inputs, s.outputs) for s in subgraphs
+    )
+    places = {value: _place(slot) for value, slot in compilation.places.items()}
+
+    def isolate(step: int) -> Net:
+        part = _extract(compilation.graph, subgraphs[step])
+        return load_net(part, compile_graph(part, options, one_by_one), options)
+
+    return Anatomy(graph, compilation.graph, steps, places, isolate)
+
+
+def _extract(graph: Graph, subgraph: Subgraph) -> Graph:
+    """A subgraph as a graph of its own."""
+    return Graph.make(
+        f"{graph.name}_part",
+        {name: graph.type_of(name) for name in subgraph.inputs},
+        subgraph.nodes,
+        subgraph.outputs,
+        {n: graph.params[n] for node in subgraph.nodes for n in node.inputs if n in graph.params},
+    )
+
+
+def _place(slot: Slot) -> Place:
+    match slot:
+        case InputSlot(index):
+            return Place("input", index)
+        case OutputSlot(index):
+            return Place("output", index)
+        case WorkspaceSlot(offset):
+            return Place("workspace", offset)
+        case _:
+            raise AssertionError(f"{slot} is no place of a value")

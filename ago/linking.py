@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -54,13 +55,26 @@ class Linkable(Protocol):
         """Its code."""
 
 
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A linked model.
+
+    Attributes:
+        artifact: C sources, weights and interface.
+        places: Where each value is that a kernel reads or writes, by its name in the graph.
+    """
+
+    artifact: Artifact
+    places: Mapping[str, Slot]
+
+
 def link_model(
     graph: Graph,
     kernels: Sequence[Linkable],
     views: Mapping[str, str],
     intrinsics: Intrinsics,
     target: Target,
-) -> Artifact:
+) -> Linked:
     """Link compiled subgraphs into a model.
 
     Args:
@@ -71,7 +85,7 @@ def link_model(
         target: The CPU.
 
     Returns:
-        The artifact.
+        The artifact, and where each value of the graph is.
     """
     plan = _plan(graph, kernels, views)
     weights = bytearray()
@@ -86,7 +100,7 @@ def link_model(
         len(weights),
         plan.nbytes,
     )
-    return Artifact(
+    artifact = Artifact(
         name=interface.name,
         sources=emit_model(interface, steps, intrinsics),
         weights=bytes(weights),
@@ -96,19 +110,14 @@ def link_model(
         target=target,
         steps=tuple(str(kernel.subgraph) for kernel in kernels),
     )
+    values = [v for kernel in kernels for v in kernel.subgraph.inputs + kernel.subgraph.outputs]
+    return Linked(artifact, {v: _value_slot(graph, views.get(v, v), plan) for v in values})
 
 
 def c_identifier(name: str) -> str:
     """A C identifier close to a model's name."""
     text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
     return text if re.match(r"[A-Za-z]", text) else f"model_{text}".rstrip("_")
-
-
-def workspace_offsets(
-    graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]
-) -> Mapping[str, int]:
-    """Byte offset of each value of the graph that lives in the workspace."""
-    return _plan(graph, kernels, views).offsets
 
 
 def _infos(graph: Graph, names: Sequence[str]) -> tuple[TensorInfo, ...]:

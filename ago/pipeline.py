@@ -16,6 +16,7 @@ from ago.backend_x86.avx2 import AVX2
 from ago.backend_x86.avx512 import AVX512
 from ago.codegen.emit import Function, emit_function
 from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.model import Slot
 from ago.codegen.portable import PORTABLE
 from ago.ir.graph import Graph, Node
 from ago.ir.lowering import LoweredProgram, lower_nodes, require_lowerings
@@ -91,12 +92,14 @@ class Compilation:
         partition: Its subgraphs; those of views only became no kernel.
         kernels: One a step of the artifact.
         artifact: C sources, weights and interface.
+        places: Where each value is that a kernel reads or writes.
     """
 
     graph: Graph
     partition: Partition
     kernels: tuple[Kernel, ...]
     artifact: Artifact
+    places: Mapping[str, Slot]
 
 
 def run_passes(graph: Graph, target: Target) -> Graph:
@@ -132,8 +135,8 @@ def compile_graph(
         for number, subgraph in enumerate(partition.subgraphs)
         if not is_view_only(graph, subgraph)
     )
-    artifact = link_model(graph, kernels, view_sources(graph), INTRINSICS[target.isa], target)
-    return Compilation(graph, partition, kernels, artifact)
+    linked = link_model(graph, kernels, view_sources(graph), INTRINSICS[target.isa], target)
+    return Compilation(graph, partition, kernels, linked.artifact, linked.places)
 
 
 def compile_subgraph(

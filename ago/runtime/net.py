@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ago.errors import InputError
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.library import Library, aligned_array
+from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 
 Array = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -26,10 +27,14 @@ class Net:
         artifact: What was compiled.
         library: The loaded code.
         weights: The artifact's weights, 64-byte aligned.
+        anatomy: The inside of the model, for `verify`.
     """
 
-    def __init__(self, artifact: Artifact, library: Library, weights: Bytes) -> None:
+    def __init__(
+        self, artifact: Artifact, library: Library, weights: Bytes, anatomy: Anatomy
+    ) -> None:
         self.artifact = artifact
+        self.anatomy = anatomy
         self._library = library
         self._weights = weights
         self._local = threading.local()
@@ -77,6 +82,28 @@ class Net:
     ) -> None:
         """Run one subgraph on the caller's workspace; see `Library.step`."""
         self._library.step(index, inputs, outputs, self._weights, workspace)
+
+    def verify(
+        self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, seed: int = 0
+    ) -> VerifyReport:
+        """Compare with the float64 reference: each step on the reference's inputs, then the whole.
+
+        Args:
+            inputs: One float32 array for each input; by default standard normal ones.
+            seed: Seed of the default inputs.
+
+        Returns:
+            The errors, relative to the largest absolute value.
+
+        Raises:
+            VerificationError: The model is wrong: names the node or the fusion at fault.
+            InputError: See `run`.
+        """
+        infos = self.artifact.inputs
+        given = inputs or random_inputs([(i.name, i.shape) for i in infos], seed)
+        arrays = check_inputs(infos, given)
+        named = {info.name: array for info, array in zip(infos, arrays, strict=True)}
+        return verify_net(self, self.anatomy, named)
 
     @property
     def source(self) -> str:

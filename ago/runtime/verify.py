@@ -1,0 +1,278 @@
+"""Compares a compiled model with the float64 reference: as a whole, then step by step.
+
+Read `verify_net` first. Each step is fed with the reference's own inputs, so that its error is its
+own. A step that diverges is compiled again with every operator apart; that names the operator, or,
+where all of them agree, the fusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.errors import VerificationError
+from ago.ir.evaluate import evaluate
+from ago.ir.graph import Graph
+from ago.ir.tensor import Layout, TensorType
+from ago.runtime.library import aligned_array
+
+if TYPE_CHECKING:
+    from ago.runtime.net import Net
+
+STEP_TOLERANCE = 1e-5
+"""Largest error of one step, relative to the largest absolute value of its output."""
+
+MODEL_TOLERANCE = 1e-4
+"""Largest error of the whole model, likewise."""
+
+Reference = Mapping[str, npt.NDArray[np.float64]]
+
+
+class StepView(Protocol):
+    """What verification needs to know of one step of a compiled model."""
+
+    @property
+    def label(self) -> str:
+        """A readable name."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of its nodes."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Values it reads."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Values it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is during a run.
+
+    Attributes:
+        kind: `input`, `output` or `workspace`.
+        position: Number of the input or output, or byte offset into the workspace.
+    """
+
+    kind: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """The inside of a compiled model, as verification sees it.
+
+    Attributes:
+        original: The graph as it was given.
+        compiled: The graph after all passes, with layouts.
+        steps: One for each call of the compiled code.
+        places: Where each value is that a step reads or writes.
+        isolate: Compiles the operators of a step one by one, as a model of their own.
+    """
+
+    original: Graph
+    compiled: Graph
+    steps: tuple[StepView, ...]
+    places: Mapping[str, Place]
+    isolate: Callable[[int], Net]
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """One step's error.
+
+    Attributes:
+        index: Number of the step.
+        label: Its operators.
+        error: Largest absolute difference over the largest absolute value; infinite where NaN or
+            infinities differ.
+    """
+
+    index: int
+    label: str
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """A verified model.
+
+    Attributes:
+        max_error: Error of the outputs of the whole model, as in `StepReport`.
+        steps: Each step on the reference's inputs.
+    """
+
+    max_error: float
+    steps: tuple[StepReport, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as plain data."""
+        steps = [{"index": s.index, "label": s.label, "error": s.error} for s in self.steps]
+        return {"max_error": self.max_error, "steps": steps}
+
+    def __str__(self) -> str:
+        worst = max(self.steps, key=lambda s: s.error, default=None)
+        lines = [f"verified: outputs within {self.max_error:.1e} of the largest value"]
+        if worst is not None:
+            lines.append(
+                f"largest error of one of {len(self.steps)} steps: {worst.error:.1e} "
+                f"(step {worst.index}, {worst.label})"
+            )
+        return "\n".join(lines)
+
+
+def verify_net(
+    net: Net, anatomy: Anatomy, inputs: Mapping[str, npt.NDArray[np.float32]]
+) -> VerifyReport:
+    """Verify a compiled model on given inputs.
+
+    Args:
+        net: The model.
+        anatomy: Its inside.
+        inputs: One array for each input, by name.
+
+    Returns:
+        The errors, all within tolerance.
+
+    Raises:
+        VerificationError: A step diverges: names its first diverging node, or the fusion.
+    """
+    wide = {name: array.astype(np.float64) for name, array in inputs.items()}
+    values = evaluate(anatomy.compiled, wide, keep="all")
+    steps = tuple(
+        StepReport(number, step.label, _step_error(net, anatomy, number, inputs, values))
+        for number, step in enumerate(anatomy.steps)
+    )
+    bad = next((s for s in steps if not s.error <= STEP_TOLERANCE), None)
+    if bad is not None:
+        raise VerificationError(_diagnose(anatomy, bad, values))
+    expected = evaluate(anatomy.original, wide)
+    outputs = net.run(inputs)
+    error = max((relative_error(outputs[name], expected[name]) for name in expected), default=0.0)
+    if not error <= MODEL_TOLERANCE:
+        raise VerificationError(
+            f"outputs differ by {error:.1e} of the largest value though each step agrees: "
+            "a graph pass or the memory plan is wrong"
+        )
+    return VerifyReport(error, steps)
+
+
+def relative_error(got: npt.NDArray[np.float32], expected: npt.NDArray[np.float64]) -> float:
+    """Largest absolute difference over the largest absolute value; infinite if finiteness differs.
+
+    Args:
+        got: Computed values.
+        expected: Reference of the same shape.
+    """
+    same = np.isnan(got) == np.isnan(expected)
+    infinite = np.isinf(expected)
+    if not same.all() or not np.array_equal(got[infinite], expected[infinite]):
+        return float("inf")
+    finite = np.isfinite(expected)
+    if not np.isfinite(got[finite]).all():
+        return float("inf")
+    wanted = expected[finite]
+    if not wanted.size:
+        return 0.0
+    scale = max(float(np.abs(wanted).max()), float(np.finfo(np.float32).tiny))
+    return float(np.abs(got[finite] - wanted).max()) / scale
+
+
+def _step_error(
+    net: Net,
+    anatomy: Anatomy,
+    number: int,
+    inputs: Mapping[str, npt.NDArray[np.float32]],
+    values: Reference,
+) -> float:
+    """Run one step on the reference's values, everything else in memory being NaN."""
+    graph, step = anatomy.compiled, anatomy.steps[number]
+    workspace = aligned_array(net.artifact.workspace_bytes, np.uint8)
+    workspace[:] = 0xFF
+    for name in step.inputs:
+        place = anatomy.places[name]
+        if place.kind == "workspace":
+            _write(workspace, place.position, to_physical(values[name], graph.type_of(name)))
+    given = [np.ascontiguousarray(inputs[i.name], np.float32) for i in net.artifact.inputs]
+    outputs = [np.full(info.shape, np.nan, np.float32) for info in net.artifact.outputs]
+    for name in step.inputs:
+        place = anatomy.places[name]
+        if place.kind == "output":
+            outputs[place.position][...] = values[name]
+    net.step(number, given, outputs, workspace)
+    errors = []
+    for name in step.outputs:
+        place, kind = anatomy.places[name], graph.type_of(name)
+        if place.kind == "output":
+            got = outputs[place.position]
+        else:
+            raw = workspace[place.position : place.position + kind.nbytes]
+            got = from_physical(raw.view(np.float32), kind)
+        errors.append(relative_error(got, values[name]))
+    return max(errors, default=0.0)
+
+
+def _diagnose(anatomy: Anatomy, bad: StepReport, values: Reference) -> str:
+    """Name the first node of a diverging step that is wrong by itself, or the fusion."""
+    step = anatomy.steps[bad.index]
+    where = f"step {bad.index} ({bad.label}) differs by {bad.error:.1e} of the largest value"
+    if len(step.nodes) > 1:
+        alone = anatomy.isolate(bad.index)
+        apart = alone.anatomy
+        feeds = {name: values[name].astype(np.float32) for name in step.inputs}
+        wide = {name: array.astype(np.float64) for name, array in feeds.items()}
+        reference = evaluate(apart.compiled, wide, keep="all")
+        for number, part in enumerate(apart.steps):
+            error = _step_error(alone, apart, number, feeds, reference)
+            if not error <= STEP_TOLERANCE:
+                return f"{where}; node {part.nodes[0]} alone differs by {error:.1e}"
+        names = ", ".join(step.nodes)
+        return f"{where}; each of its nodes alone agrees: the fusion of {names} is wrong"
+    return f"{where}; its only node is {step.nodes[0]}"
+
+
+def to_physical(array: npt.NDArray[np.float64], kind: TensorType) -> npt.NDArray[np.float32]:
+    """A value as it lies in memory, the rounding filled with NaN, which no result may depend on.
+
+    Args:
+        array: In logical order.
+        kind: Its type.
+    """
+    layout = kind.layout or Layout.row_major(kind.rank)
+    result = np.full(kind.physical_shape, np.nan, np.float32)
+    ordered = array.transpose(layout.order)
+    result[tuple(slice(extent) for extent in ordered.shape)] = ordered
+    return result
+
+
+def from_physical(data: npt.NDArray[np.float32], kind: TensorType) -> npt.NDArray[np.float32]:
+    """The logical value in memory that is laid out by `kind`.
+
+    Args:
+        data: Flat float32 elements, rounding included.
+        kind: The type.
+    """
+    layout = kind.layout or Layout.row_major(kind.rank)
+    array = data.reshape(kind.physical_shape)
+    ordered = array[tuple(slice(kind.shape[axis]) for axis in layout.order)]
+    return ordered.transpose(np.argsort(layout.order))
+
+
+def _write(workspace: npt.NDArray[np.uint8], offset: int, array: npt.NDArray[np.float32]) -> None:
+    raw = array.reshape(-1).view(np.uint8)
+    workspace[offset : offset + raw.size] = raw
+
+
+def random_inputs(
+    shapes: Sequence[tuple[str, tuple[int, ...]]], seed: int
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Standard normal float32 inputs, the same for the same seed."""
+    generator = np.random.default_rng(seed)
+    return {n: generator.standard_normal(shape, dtype=np.float32) for n, shape in shapes}
