@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from ago.errors import IRError
 from ago.ir.attributes import FrozenMap
 from ago.ir.tensor import Layout, TensorType, dtype_name
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["Graph", "Layout", "Node", "TensorType"]
 
@@ -200,6 +203,8 @@ class Graph:
 
         Node attribute `node` is the `Node`; edge attribute `value` the name of the tensor.
         """
+        import networkx as nx  # deferred: it takes as long to import as all of AGO
+
         view = nx.MultiDiGraph(name=self.name)
         for node in self.nodes:
             view.add_node(node.name, node=node)
