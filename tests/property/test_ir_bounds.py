@@ -27,7 +27,7 @@ ranges = st.fixed_dictionaries(
 )
 
 
-def indices(names: tuple[str, ...]) -> st.SearchStrategy[Index]:
+def indices(names: tuple[str, ...], leaves: int = 6) -> st.SearchStrategy[Index]:
     leaf = st.integers(-8, 8).map(as_index)
     if names:
         leaf = st.one_of(st.sampled_from(names).map(var), leaf)
@@ -42,8 +42,12 @@ def indices(names: tuple[str, ...]) -> st.SearchStrategy[Index]:
             st.builds(lambda a, n: a // n, inner, st.integers(1, 6)),
             st.builds(lambda a, n: a % n, inner, st.integers(1, 6)),
         ),
-        max_leaves=6,
+        max_leaves=leaves,
     )
+
+
+BOUNDS = [indices(NAMES[:depth], leaves=3) for depth in range(len(NAMES))]
+"""Bounds of a loop by how many loops are around it; strategies are slow to make anew."""
 
 
 @st.composite
@@ -51,10 +55,10 @@ def nests(draw: st.DrawFn) -> tuple[For, ...]:
     """Three nested loops; bounds of the inner ones depend on the outer ones."""
     loops = []
     for depth, name in enumerate(NAMES):
-        lo = draw(indices(NAMES[:depth]))
+        lo = draw(BOUNDS[depth])
         extent = as_index(draw(st.integers(1, 3)))
         if depth and draw(st.booleans()):
-            extent = minimum(extent, maximum(1, draw(indices(NAMES[:depth]))))
+            extent = minimum(extent, maximum(1, draw(BOUNDS[depth])))
         loops.append(For(name, lo, lo + extent, "serial", ()))
     return tuple(loops)
 
