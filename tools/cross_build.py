@@ -26,7 +26,7 @@ from ago.ir.graph import Graph
 from ago.options import Options
 from ago.pipeline import compile_graph
 from ago.runtime.artifact import Artifact
-from ago.runtime.build import build
+from ago.runtime.build import build_library_and_program
 from ago.runtime.device import QEMU_AARCH64, DeviceRun, max_error, run_emulated, run_program
 from ago.runtime.toolchain import find_toolchain
 from ago.target import resolve_target, runs_on_host
@@ -89,10 +89,9 @@ def build_binaries(artifact: Artifact, out: Path) -> Binaries:
     (sources / weights).replace(out / weights)
     for header in (f"{artifact.name}.h", "ago_runtime.h"):
         shutil.copyfile(sources / header, out / header)
-    toolchain = find_toolchain(artifact.target)
-    library = build(artifact, "shared", out / f"lib{artifact.name}.so", toolchain)
-    program = build(artifact, "executable", out / f"{artifact.name}_bench", toolchain)
-    return Binaries(library, program)
+    binaries = Binaries(out / f"lib{artifact.name}.so", out / f"{artifact.name}_bench")
+    build_library_and_program(artifact, binaries.library, binaries.program)
+    return binaries
 
 
 def random_feeds(artifact: Artifact, seed: int) -> Feeds:

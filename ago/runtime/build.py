@@ -6,9 +6,11 @@ and `NAME_step` and nothing else; an executable is the benchmark program of `ago
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -44,19 +46,31 @@ def build(
     Raises:
         ToolchainError: No compiler was found, or it failed.
     """
-    target = artifact.target
-    if toolchain is None:
-        toolchain = find_toolchain(target)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="ago-build-") as name:
-        directory = Path(name)
-        sources = artifact.write(directory)
-        objects = toolchain.compile_objects(sources, directory, target, include=[directory])
+    compiler = toolchain or find_toolchain(artifact.target)
+    with _compiled(artifact, compiler) as (directory, objects):
         if kind == "shared":
-            return toolchain.link_shared(objects, out, target)
-        program = _write_program(artifact, directory, embed_weights)
-        objects += toolchain.compile_objects(program, directory, target, include=[directory])
-        return toolchain.link_executable(objects, out, target)
+            return _link_library(artifact, compiler, objects, out)
+        return _link_program(artifact, compiler, objects, out, directory, embed_weights)
+
+
+def build_library_and_program(
+    artifact: Artifact, library: Path, program: Path, toolchain: Toolchain | None = None
+) -> None:
+    """Do what two calls of `build` would, compiling the model once.
+
+    Args:
+        artifact: What to build.
+        library: The shared library to write.
+        program: The benchmark program to write, with the weights inside.
+        toolchain: By default whatever `find_toolchain` finds for the target.
+
+    Raises:
+        ToolchainError: No compiler was found, or it failed.
+    """
+    compiler = toolchain or find_toolchain(artifact.target)
+    with _compiled(artifact, compiler) as (directory, objects):
+        _link_library(artifact, compiler, objects, library)
+        _link_program(artifact, compiler, objects, program, directory, embed_weights=True)
 
 
 def build_cached(
@@ -91,6 +105,37 @@ def library_suffix() -> str:
     return ".dylib" if sys.platform == "darwin" else ".so"
 
 
+@contextlib.contextmanager
+def _compiled(artifact: Artifact, compiler: Toolchain) -> Iterator[tuple[Path, list[Path]]]:
+    """A temporary directory with the artifact's files, and the objects they compile to."""
+    with tempfile.TemporaryDirectory(prefix="ago-build-") as name:
+        directory = Path(name)
+        sources = artifact.write(directory)
+        yield (
+            directory,
+            compiler.compile_objects(sources, directory, artifact.target, include=[directory]),
+        )
+
+
+def _link_library(artifact: Artifact, compiler: Toolchain, objects: list[Path], out: Path) -> Path:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return compiler.link_shared(objects, out, artifact.target)
+
+
+def _link_program(
+    artifact: Artifact,
+    compiler: Toolchain,
+    objects: list[Path],
+    out: Path,
+    directory: Path,
+    embed_weights: bool,
+) -> Path:
+    sources = _write_program(artifact, directory, embed_weights)
+    own = compiler.compile_objects(sources, directory, artifact.target, include=[directory])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return compiler.link_executable([*objects, *own], out, artifact.target)
+
+
 def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> list[Path]:
     """Write what the benchmark program needs besides the model; return the files to compile."""
     system = "ago_sys_linux.c" if needs_no_libc(artifact.target) else "ago_sys_posix.c"
@@ -103,7 +148,9 @@ def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> 
     if not embed_weights:
         return [*main, model]
     assembler = directory / "ago_bench_weights.S"
-    assembler.write_text(_weights_assembler(directory / f"{artifact.name}.weights"), "utf-8")
+    weights = directory / f"{artifact.name}.weights"
+    is_elf = needs_no_libc(artifact.target)
+    assembler.write_text(_weights_assembler(weights, is_elf=is_elf), encoding="utf-8")
     return [*main, model, assembler]
 
 
@@ -137,11 +184,14 @@ def _c_string(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _weights_assembler(path: Path) -> str:
+def _weights_assembler(path: Path, *, is_elf: bool) -> str:
     """Assembler that places a file's bytes, aligned to 64, at the symbol `ago_bench_weights`."""
-    symbol = "_ago_bench_weights" if sys.platform == "darwin" else "ago_bench_weights"
-    section = ".const" if sys.platform == "darwin" else ".section .rodata"
-    return (
+    symbol = "ago_bench_weights" if is_elf else "_ago_bench_weights"
+    section = ".section .rodata" if is_elf else ".const"
+    text = (
         f"    {section}\n    .globl {symbol}\n    .balign 64\n"
         f'{symbol}:\n    .incbin "{path.as_posix()}"\n    .byte 0\n'
     )
+    if is_elf:  # without this note, GNU ld takes it that the stack must be executable
+        text += '    .section .note.GNU-stack,"",%progbits\n'
+    return text
