@@ -7,8 +7,6 @@ second operand where either is NaN. Partial stores are made of 4, 2 and 1 lanes,
 
 from __future__ import annotations
 
-import numpy as np
-
 from ago.codegen.intrinsics import (
     Intrinsics,
     Row,

@@ -45,10 +45,26 @@ def kinks(index: Index, scope: Scope) -> set[int]:
             case Var():
                 continue
             case Min(a, b) | Max(a, b):
-                found |= kinks(a, scope) | kinks(b, scope) or crossings(a - b, scope)
+                found |= kinks(a, scope) | kinks(b, scope) or crossings(_ties(atom), scope)
             case FloorDiv(value, divisor) | Mod(value, divisor):
                 found |= kinks(value, scope) or _multiples(value, divisor, scope)
     return found
+
+
+def steps(index: Index, scope: Scope) -> set[int]:
+    """Breakpoints of an affine `index` that must not change: every iteration, if there are few."""
+    coefficient, _ = _solve_for(index, scope)
+    low, high = scope.ranges[scope.loop]
+    if coefficient == 0 or high - low > _MOST:
+        return set()
+    return set(range(low + 1, high + 1))
+
+
+def _ties(atom: Min | Max) -> Index:
+    """An index whose sign tells the operands apart, ties on the side that does not vary."""
+    difference = atom.a - atom.b
+    first_is_fixed = not variables(atom.a)
+    return difference - 1 if first_is_fixed == isinstance(atom, Min) else difference
 
 
 def crossings(index: Index, scope: Scope) -> set[int]:

@@ -46,9 +46,14 @@ HELPERS: Mapping[str, str] = {
 _HELPER_CALL = re.compile(r"\bago_[a-z0-9_]+(?=\()")
 
 _RESERVED = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef union
-    unsigned void volatile while asm int64_t int32_t""".split()
+    re.findall(
+        r"\w+",
+        """
+    auto break case char const continue default do double else enum extern float for goto if
+    inline int long register restrict return short signed sizeof static struct switch typedef
+    union unsigned void volatile while asm int64_t int32_t
+    """,
+    )
 )
 
 

@@ -7,7 +7,6 @@ prints. The result is complete C but for the headers and helpers it names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ago.codegen.ctext import HELPERS, Names, used_helpers
@@ -101,7 +100,9 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     name = names.new(program.name)
     arguments = parameters(program)
     buffers = {
-        buffer.name: names.new(buffer.name) for buffer in program.buffers if buffer.scope != "register"
+        buffer.name: names.new(buffer.name)
+        for buffer in program.buffers
+        if buffer.scope != "register"
     }
     tree = select(resolved, intrinsics.lanes, names)
     if intrinsics.lane_form:
@@ -120,7 +121,8 @@ def _check_buffers(program: Program) -> None:
     for buffer in program.buffers:
         if buffer.dtype != "f32":
             raise CodegenError(
-                f"{program.name}: buffer {buffer.name} has dtype {buffer.dtype}; only f32 is generated"
+                f"{program.name}: buffer {buffer.name} has dtype {buffer.dtype}; only f32 is "
+                "generated"
             )
         if buffer.scope == "stack":
             size = 4
@@ -129,8 +131,8 @@ def _check_buffers(program: Program) -> None:
             stack += size
     if stack > STACK_BYTES:
         raise CodegenError(
-            f"{program.name}: stack buffers take {stack} bytes, more than {STACK_BYTES}; move them to "
-            "the workspace"
+            f"{program.name}: stack buffers take {stack} bytes, more than {STACK_BYTES}; move "
+            "them to the workspace"
         )
 
 
@@ -164,7 +166,9 @@ _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
 def _key(code: str, own: frozenset[str]) -> str:
     """`code` without comments, its own identifiers numbered in order of appearance."""
     numbers: dict[str, str] = {}
-    rename: Callable[[re.Match[str]], str] = lambda match: (
-        numbers.setdefault(match[0], f"n{len(numbers)}") if match[0] in own else match[0]
-    )
+
+    def rename(match: re.Match[str]) -> str:
+        word = match[0]
+        return numbers.setdefault(word, f"n{len(numbers)}") if word in own else word
+
     return _IDENTIFIER.sub(rename, _COMMENT.sub("", code))

@@ -1,8 +1,8 @@
 """What a backend supplies: a table of C templates with their numpy meaning.
 
-Read `Intrinsics` first. A table is data: every row has a C template and a callable that says what it
-computes, and a test compiles each row and compares the two. The printer looks rows up by name and
-knows no instruction set.
+Read `Intrinsics` first. A table is data: every row has a C template and a callable that says what
+it computes, and a test compiles each row and compares the two. The printer looks rows up by name
+and knows no instruction set.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def minimum(a: Lanes, b: Lanes) -> Lanes:
 
 def fused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """`a * b + c`, rounded once up to the rare double rounding through float64."""
-    return (np.float64(a) * np.float64(b) + np.float64(c)).astype(np.float32)
+    exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return exact.astype(np.float32)
 
 
 def arithmetic(
@@ -121,7 +122,9 @@ def arithmetic(
     }
     own = semantics or {}
     return {
-        name: Row(name, template, operand * usual[name][0], own.get(name, usual[name][1]), usual[name][2])
+        name: Row(
+            name, template, operand * usual[name][0], own.get(name, usual[name][1]), usual[name][2]
+        )
         for name, template in templates.items()
     }
 

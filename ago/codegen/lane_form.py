@@ -1,7 +1,7 @@
 """Replaces broadcast loads by one vector load and its lanes.
 
-Where a block broadcasts as many consecutive floats of one buffer as a vector has lanes, one load and
-the lane form of FMA do the same. One rule for rows read in place and for packed operands.
+Where a block broadcasts as many consecutive floats of one buffer as a vector has lanes, one load
+and the lane form of FMA do the same. One rule for rows read in place and for packed operands.
 """
 
 from __future__ import annotations

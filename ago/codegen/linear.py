@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ago.ir.index import Index, Var, as_index, substitute, variables
+from ago.ir.index import Atom, Index, Var, as_index, substitute, variables
 from ago.ir.nest import Buffer
 
 
@@ -51,8 +51,8 @@ class Linear:
 def linear(index: Index, expanded: AbstractSet[str]) -> Linear:
     """Split `index` into serial terms and steps of the `expanded` variables."""
     steps: list[tuple[str, int]] = []
-    fixed = []
-    mixed = []
+    fixed: list[tuple[Atom, int]] = []
+    mixed: list[tuple[Atom, int]] = []
     for atom, coefficient in index.terms:
         if isinstance(atom, Var):
             if atom.name in expanded:

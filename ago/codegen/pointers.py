@@ -32,7 +32,9 @@ class PointerPlan:
     print at its start; afterwards `name` gives each pointer's variable, until `leave`.
     """
 
-    def __init__(self, pointers: tuple[Pointer, ...], names: Names, buffers: Mapping[str, str]) -> None:
+    def __init__(
+        self, pointers: tuple[Pointer, ...], names: Names, buffers: Mapping[str, str]
+    ) -> None:
         """Plan for the pointers of a tree.
 
         Args:
@@ -89,7 +91,11 @@ class PointerPlan:
         wanted = set(known.terms)
         for scope in self._scopes:
             for (other, part), name in scope.items():
-                if other == buffer and set(part.terms) <= wanted and len(part.terms) > len(best.terms):
+                if (
+                    other == buffer
+                    and set(part.terms) <= wanted
+                    and len(part.terms) > len(best.terms)
+                ):
                     best_name, best = name, part
         return best_name, best
 

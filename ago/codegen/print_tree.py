@@ -80,7 +80,9 @@ class _Printer:
         self.numbers: dict[float, str] = {}
         self._program = program
         self._buffers = buffers
-        self._written = {b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")}
+        self._written = {
+            b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")
+        }
         self._registers = {register.name: register for register in tree.registers}
         self._undeclared = set(self._registers)
         self._depth = 1

@@ -8,10 +8,13 @@ in two keeps one initialisation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from ago.codegen.breakpoints import Scope, crossings, kinks
+from ago.codegen.breakpoints import Scope, crossings, kinks, steps
 from ago.errors import CodegenError
 from ago.ir.bounds import Interval, loop_interval, prove, simplify
 from ago.ir.decompose import decompose
@@ -23,13 +26,15 @@ from ago.ir.nest import (
     Stmt,
     Store,
     Update,
-    map_stmt_indices,
     rename_loops,
     substitute_body,
     walk,
 )
 from ago.ir.program import Program
+from ago.ir.simplify import simplify_body
 from ago.ir.value import Condition, Load, Select, Value, map_value
+
+_CUT = re.compile(r"\.cut\d+$")
 
 _Ranges = Mapping[str, Interval]
 
@@ -41,7 +46,7 @@ class _Context:
     Attributes:
         ranges: Inclusive ranges of the enclosing loops.
         known: Indices that guards around it make at least 0.
-        expanded: Enclosing and finished unrolled and vector loops.
+        expanded: Enclosing unrolled and vector loops.
         inside: Whether an unrolled or vector loop encloses it.
     """
 
@@ -51,7 +56,14 @@ class _Context:
     inside: bool
 
     def within(self, loop: For, span: Interval) -> _Context:
+        """The context of the loop's body, its variable ranging over `span`.
+
+        A vector loop counts as two iterations at least, so that no simplification makes its
+        variable a constant and with it the vector a scalar.
+        """
         inner = loop.kind in ("unrolled", "vector")
+        if loop.kind == "vector":
+            span = (span[0], max(span[1], span[0] + 1))
         return _Context(
             {**self.ranges, loop.name: span},
             self.known,
@@ -97,7 +109,7 @@ class _Resolver:
                 case If():
                     result.extend(self._if(stmt, context))
                 case _:
-                    result.append(_leaf(stmt, context))
+                    result.extend(simplify_body((stmt,), context.ranges, context.known))
         return tuple(result)
 
     def _if(self, guard: If, context: _Context) -> tuple[Stmt, ...]:
@@ -115,8 +127,9 @@ class _Resolver:
         extent = simplify(hi - lo, context.ranges)
         if not variables(extent) <= context.expanded:
             raise CodegenError(
-                f"{self._program.name}: the {loop.kind} loop {loop.name} runs {extent} times, which "
-                "no cut of the loops around it makes constant; use another tail or keep it serial"
+                f"{self._program.name}: the {loop.kind} loop {loop.name} runs {extent} times, "
+                "which no cut of the loops around it makes constant; use another tail or keep it "
+                "serial"
             )
         if extent.is_constant and extent.const <= 0:
             return ()
@@ -157,12 +170,12 @@ class _Resolver:
         names: dict[str, str] = {}
         for stmt in walk((loop,)):
             if isinstance(stmt, For):
-                base = stmt.name
+                base = _CUT.sub("", stmt.name)
                 number = 1
                 while f"{base}.cut{number}" in self._names:
                     number += 1
-                names[base] = f"{base}.cut{number}"
-                self._names.add(names[base])
+                names[stmt.name] = f"{base}.cut{number}"
+                self._names.add(names[stmt.name])
         (copy,) = rename_loops((loop,), names)
         assert isinstance(copy, For)
         return copy
@@ -176,16 +189,18 @@ class _Resolver:
             for name, (low, high) in context.ranges.items()
             if name != loop.name and name not in context.expanded and low < high
         )
-        for wanted in (_bounds, _guards):
+        searches: tuple[tuple[Iterator[_Site], Callable[[Index, Scope], set[int]]], ...] = (
+            (_bounds(loop.body, context, self._registers), kinks),
+            (_bounds(loop.body, context, frozenset()), steps),
+            (_guards(loop.body, context), kinks),
+            (_guards(loop.body, context), crossings),
+        )
+        for sites, search in searches:
             points: set[int] = set()
-            for index, where in wanted(loop.body, context, self._registers):
-                if loop.name not in variables(index):
-                    continue
-                scope = Scope(loop.name, where.ranges, where.expanded, outer)
-                simple = simplify(index, where.ranges)
-                points |= kinks(simple, scope)
-                if wanted is _guards:
-                    points |= crossings(simple, scope)
+            for index, where in sites:
+                if loop.name in variables(index):
+                    scope = Scope(loop.name, where.ranges, where.expanded, outer)
+                    points |= search(simplify(index, where.ranges), scope)
             if points:
                 return sorted(points)
         return []
@@ -194,14 +209,14 @@ class _Resolver:
 def _pairs(points: list[int]) -> Iterator[tuple[int | None, int | None]]:
     """Consecutive ranges between cut points, open at both ends."""
     ends: list[int | None] = [None, *points, None]
-    return zip(ends[:-1], ends[1:], strict=True)
+    return itertools.pairwise(ends)
 
 
 _Site = tuple[Index, _Context]
 
 
 def _bounds(
-    body: tuple[Stmt, ...], context: _Context, registers: set[str]
+    body: tuple[Stmt, ...], context: _Context, registers: AbstractSet[str]
 ) -> Iterator[_Site]:
     """Indices below a loop that must become free of serial loops: extents, register positions."""
     for stmt in body:
@@ -219,18 +234,16 @@ def _bounds(
                         yield from ((position, context) for position in index)
 
 
-def _guards(
-    body: tuple[Stmt, ...], context: _Context, registers: set[str]
-) -> Iterator[_Site]:
-    """Conditions below a loop that are tested in unrolled or vector code, or depend on such loops."""
+def _guards(body: tuple[Stmt, ...], context: _Context) -> Iterator[_Site]:
+    """Conditions below a loop that unrolled or vector loops test, or that depend on them."""
     for stmt in body:
         match stmt:
             case For():
                 inner = context.within(stmt, loop_interval(stmt, context.ranges))
-                yield from _guards(stmt.body, inner, registers)
+                yield from _guards(stmt.body, inner)
             case If():
                 yield from _tested(stmt.condition, context)
-                yield from _guards(stmt.body, context, registers)
+                yield from _guards(stmt.body, context)
             case Store() | Update() | Reduce():
                 for condition in _conditions(stmt.value):
                     yield from _tested(condition, context)
@@ -279,29 +292,3 @@ def _undecided(condition: Condition, context: _Context) -> Condition | None:
         if truth is None:
             left.append(simple)
     return tuple(left)
-
-
-def _leaf(leaf: Stmt, context: _Context) -> Stmt:
-    """A leaf with decided selects dropped and indices simplified."""
-    assert isinstance(leaf, Store | Update)
-    value = map_value(leaf.value, lambda part: _select(part, context))
-    return map_stmt_indices(
-        replace(leaf, value=value), lambda index: simplify(index, context.ranges)
-    )
-
-
-def _select(value: Value, context: _Context) -> Value | None:
-    if not isinstance(value, Select):
-        return None
-
-    def again(part: Value) -> Value | None:
-        return _select(part, context)
-
-    condition = _undecided(value.condition, context)
-    if condition is None:
-        return map_value(value.otherwise, again)
-    if not condition:
-        return map_value(value.then, again)
-    inner = replace(context, known=context.known + condition)
-    then = map_value(value.then, lambda part: _select(part, inner))
-    return Select(condition, then, map_value(value.otherwise, again))

@@ -134,7 +134,9 @@ class _Selector:
             return True
         if loop.kind != "vector":
             return False
-        return self._lanes > 1 or any(self._in_register(leaf, loop.name) for leaf in leaves(loop.body))
+        return self._lanes > 1 or any(
+            self._in_register(leaf, loop.name) for leaf in leaves(loop.body)
+        )
 
     def _in_register(self, leaf: Stmt, loop: str) -> bool:
         assert isinstance(leaf, Store | Update | Reduce)
@@ -214,8 +216,8 @@ class _Selector:
                     mask = self._mask(condition, values, part)
                     if mask is None or not _is_prefix(mask):
                         raise CodegenError(
-                            f"{self._program.name}: the lane mask of vector loop {part.loop} is not "
-                            "a constant number of lanes; split the loops that it depends on"
+                            f"{self._program.name}: the lane mask of vector loop {part.loop} "
+                            "is not a constant number of lanes; split the loops that it depends on"
                         )
                     if any(mask):
                         self._vector(inner, values, Lanes(part.loop, sum(mask)))
@@ -410,8 +412,8 @@ class _Selector:
         base, offset = access.at(values)
         if base.terms:
             raise CodegenError(
-                f"{self._program.name}: register buffer {buffer} is indexed by {base}; unroll those "
-                "loops, or store the buffer elsewhere"
+                f"{self._program.name}: register buffer {buffer} is indexed by {base}; unroll "
+                "those loops, or store the buffer elsewhere"
             )
         vector = part is not None
         known = self.registers.get((buffer, offset))
@@ -420,7 +422,8 @@ class _Selector:
             self.registers[buffer, offset] = known
         if known.vector != vector:
             raise CodegenError(
-                f"{self._program.name}: register buffer {buffer} is accessed as vectors and as scalars"
+                f"{self._program.name}: register buffer {buffer} is accessed as vectors and as "
+                "scalars"
             )
         return known
 
