@@ -65,8 +65,9 @@ def average_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ..
         counted = _windows(inside, attrs, 0.0)[2]
     total = np.zeros((*x.shape[:2], *extents))
     count = np.zeros((1, 1, *extents))
-    for values in window.taps(padded, extents):
-        total = total + values
+    with np.errstate(invalid="ignore"):
+        for values in window.taps(padded, extents):
+            total = total + values
     for values in window.taps(counted, extents):
         count = count + values
     return (total / count,)
