@@ -5,8 +5,9 @@ Read `print_program` first. Loops print as `for`, runs of rectangular loops as o
 calls `grid` and the `ir_...` functions of `interpreter.PRELUDE`, and nothing else. It is short,
 stable and free of addresses.
 
-The checked form differs in two places only: parallel loops run in shuffled order, and a vector loop
-becomes one `ir_store` a statement, which evaluates all lanes before it stores any.
+The checked form differs in three places only: parallel loops run in shuffled order; stack and
+register buffers used inside one parallel loop alone are new in each of its iterations; and a vector
+loop becomes one `ir_store` a statement, which evaluates all lanes before it stores any.
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ def print_program(program: Program, *, checked: bool = False) -> str:
     lines += [f"#   {_describe(b)}" for b in program.buffers]
     arguments = ", ".join(buffers[b.name] for b in parameters(program))
     lines.append(f"def {identifier(program.name)}({arguments}):")
-    lines += [
-        f'    {buffers[b.name]} = ir_alloc("{b.name}", {b.shape})  # {b.scope}'
-        for b in program.buffers
-        if b.scope in ("workspace", "stack", "register")
-    ]
     printer = _Printer(buffers, origins, checked=checked)
+    homes = _private_loops(program.body) if checked else {}
+    for buffer in program.buffers:
+        if buffer.scope in ("workspace", "stack", "register"):
+            home = "" if buffer.scope == "workspace" else homes.get(buffer.name, "")
+            allocation = f'{buffers[buffer.name]} = ir_alloc("{buffer.name}", {buffer.shape})'
+            printer.allocations.setdefault(home, []).append(f"{allocation}  # {buffer.scope}")
     printer.print_body(program.body, depth=1)
     return "\n".join(lines + printer.lines) + "\n"
 
@@ -143,6 +145,26 @@ def _buffers_of(body: tuple[Stmt, ...]) -> Iterable[str]:
         yield from (load.buffer for value in values for load, _ in loads(value))
 
 
+def _private_loops(body: tuple[Stmt, ...]) -> dict[str, str]:
+    """The innermost parallel loop around all accesses of each buffer that has one."""
+    around: dict[str, tuple[str, ...]] = {}
+
+    def visit(body: tuple[Stmt, ...], parallel: tuple[str, ...]) -> None:
+        for stmt in body:
+            match stmt:
+                case For(kind="parallel"):
+                    visit(stmt.body, (*parallel, stmt.name))
+                case For() | If():
+                    visit(stmt.body, parallel)
+                case _:
+                    for name in _buffers_of((stmt,)):
+                        shared = zip(around.get(name, parallel), parallel, strict=False)
+                        around[name] = tuple(a for a, b in shared if a == b)
+
+    visit(body, ())
+    return {name: loops[-1] for name, loops in around.items() if loops}
+
+
 def _loops_of(body: tuple[Stmt, ...]) -> Iterable[str]:
     return (stmt.name for stmt in walk(body) if isinstance(stmt, For))
 
@@ -153,7 +175,10 @@ def _stages_of(stmt: Stmt) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Printer:
-    """Collects the lines of one text."""
+    """Collects the lines of one text.
+
+    `allocations` are the lines that begin the body of a loop, or of the function for the name `""`.
+    """
 
     buffers: Mapping[str, str]
     origins: Mapping[str, str]
@@ -161,12 +186,15 @@ class _Printer:
     checked: bool = False
     lines: list[str] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
+    allocations: dict[str, list[str]] = field(default_factory=dict)
 
     def print_body(self, body: tuple[Stmt, ...], depth: int) -> None:
         body = decompose(body)
         names = loop_identifiers(_loops_of(body), frozenset(self.buffers.values()))
         if self.mark in names:
             self.marks = {names[self.mark]: self.mark}
+        self.allocations = {names.get(loop, loop): a for loop, a in self.allocations.items()}
+        self._allocate("", depth)
         self._block(rename_loops(body, names), depth, named=frozenset())
 
     def _block(self, body: tuple[Stmt, ...], depth: int, named: frozenset[str]) -> None:
@@ -190,6 +218,7 @@ class _Printer:
             case For():
                 loops = _rectangle(stmt)
                 self._loop_line(loops, depth)
+                self._allocate(loops[-1].name, depth + 1)
                 self._block(loops[-1].body, depth + 1, stages)
             case If(condition, body):
                 self._line(depth, f"if {condition_text(condition)}:")
@@ -228,8 +257,11 @@ class _Printer:
             case For():
                 _require_uniform(stmt, lanes)
                 self._loop_line((stmt,), depth)
+                start = len(self.lines)
                 for inner in stmt.body:
                     self._lanes(inner, depth + 1, lanes, mask)
+                if len(self.lines) == start:
+                    self._line(depth + 1, "pass")
             case If(condition, body):
                 for inner in body:
                     self._lanes(inner, depth, lanes, mask + condition)
@@ -240,6 +272,10 @@ class _Printer:
                 clauses += f" if {condition_text(mask)}" if mask else ""
                 target = self.buffers.get(stmt.buffer, stmt.buffer)
                 self._line(depth, f"ir_store({target}, [{item}{clauses}])")
+
+    def _allocate(self, loop: str, depth: int) -> None:
+        for line in self.allocations.get(loop, ()):
+            self._line(depth, line)
 
     def _line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)

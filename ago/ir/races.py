@@ -61,7 +61,8 @@ def find_race(
 ) -> str | None:
     """Why iterations of `loop` may touch one element that they write; None if they cannot.
 
-    A stack or register buffer used inside one parallel loop only is private to each iteration.
+    A stack or register buffer used inside one parallel loop only is private to each iteration;
+    that no iteration reads there what another one left is for the checked interpreter to see.
 
     Args:
         loop: A parallel or vector loop.

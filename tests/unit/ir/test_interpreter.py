@@ -147,6 +147,23 @@ def test_parallel_loops_run_in_an_order_that_the_seed_decides():
     assert results == {seed: run(last, seed=seed)[0] for seed in range(8)}
 
 
+def test_a_tile_inside_a_parallel_loop_is_new_in_each_iteration():
+    """A value that the iteration before left there is no value."""
+    keep = If((ROW * 0 - ROW,), (store("t", ROW * 0, Const(1.0)),))
+    body = (keep, store("y", ROW, Load("t", (ROW * 0,))))
+    serial = program(loop("s.i", 4, *body), scope="stack")
+    assert run(serial).tolist() == [1.0] * 4
+    for scope in ("stack", "register"):
+        with pytest.raises(IRError, match=r"t\[0\] is read before it is written"):
+            run(program(loop("s.i", 4, *body, kind="parallel"), scope=scope))
+
+
+def test_a_tile_used_by_two_parallel_loops_outlives_both():
+    fill = loop("s.i", 4, store("t", ROW, x_at(ROW)), kind="parallel")
+    use = loop("s.j", 4, store("y", COL, Load("t", (COL,))), kind="parallel")
+    assert run(program(fill, use, scope="stack")).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
 def test_what_nobody_wrote_is_nan():
     assert np.isnan(run(program(), "plain")).all()
     assert np.isnan(run(program())).all()
