@@ -11,7 +11,7 @@ from ago.autoschedule.order import outer_orders
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.problem import tile_problem, vector_choices
 from ago.autoschedule.shape import Roles, guarded_axes, plain_stages, reduction_axes, roles
-from ago.cost_model.analytic import MAX_UNROLLED, candidate_tiles
+from ago.cost_model.analytic import MAX_UNROLLED, TileProblem, candidate_tiles
 from ago.errors import ScheduleError
 from ago.ir.nest import Stage
 from ago.ir.program import Program
@@ -134,7 +134,7 @@ def _schedule_reduction(
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
     inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
-    _order_reduction(schedule, reduction, inside, rows * vectors)
+    _order_reduction(schedule, reduction, inside, problem, rows * vectors)
     if lanes > 1:
         schedule.apply(vectorize, inside[-1])
 
@@ -186,9 +186,17 @@ def _reduction_loops(
 
 
 def _order_reduction(
-    schedule: Schedule, reduction: Stage, inside: list[str], accumulators: int
+    schedule: Schedule,
+    reduction: Stage,
+    inside: list[str],
+    problem: TileProblem,
+    accumulators: int,
 ) -> None:
-    """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible."""
+    """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible.
+
+    Where neighbouring rows of the tile share vectors of a window, the window's loop goes inside the
+    rows: each vector is used up by the rows that need it before the next is loaded.
+    """
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     serial = [reduction.loop(a.name) for a in steps]
     unrolled: list[str] = []
@@ -208,6 +216,9 @@ def _order_reduction(
         break
     spatial = {reduction.loop(a.name) for a in reduction.axes if a.kind == "spatial"}
     others = [n for n in sorted(spatial) if n not in inside and f"{n}.0" not in inside]
-    schedule.apply(reorder, [*others, *serial, *unrolled, *inside])
+    window = unrolled[-1:] if problem.shares_vectors else []
+    rows, lanes = inside[:-2], inside[-2:]
+    taps = unrolled[: len(unrolled) - len(window)]
+    schedule.apply(reorder, [*others, *serial, *taps, *rows, *window, *lanes])
     for loop in [*unrolled, *inside[:-1]]:
         schedule.apply(unroll, loop)

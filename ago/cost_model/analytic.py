@@ -65,6 +65,15 @@ class TileProblem:
     window: int = 1
 
 
+    @property
+    def shares_vectors(self) -> bool:
+        """Whether neighbouring rows load the same vectors: a window slides along the rows."""
+        return self.window > 1 and any(
+            operand.along_rows and operand.along_lanes and operand.row_step
+            for operand in self.operands
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A register tile of `rows` x `vectors` accumulators."""
@@ -78,7 +87,9 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
     accumulators = tile.rows * tile.vectors
     needed = accumulators
     for operand in problem.operands:
-        if operand.along_lanes:
+        if operand.along_lanes and problem.shares_vectors:
+            needed += problem.window
+        elif operand.along_lanes:
             needed += 1 if operand.along_rows else tile.vectors
         elif operand.along_rows and target.isa == "neon" and operand.along_reduction:
             needed += tile.rows
