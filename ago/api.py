@@ -15,6 +15,7 @@ from ago.ir.graph import Graph
 from ago.options import Options
 from ago.partition import Partition, Subgraph, one_by_one, relay_style
 from ago.pipeline import Compilation, compile_graph
+from ago.progress import Progress, silent
 from ago.runtime.build import build_cached
 from ago.runtime.library import Library, aligned_array
 from ago.runtime.net import Net
@@ -35,6 +36,7 @@ def optimize(
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     partitioner: Callable[[Graph], Partition] = relay_style,
+    progress: Progress = silent,
 ) -> Net:
     """Compile a model for this machine and load it.
 
@@ -47,6 +49,7 @@ def optimize(
         dims: Sizes of the file's symbolic dimensions, by name.
         shapes: Shapes that replace those of the file's inputs, by input.
         partitioner: Cuts the graph into subgraphs.
+        progress: Called with what is being done, how many parts are done, how many there are.
 
     Returns:
         The compiled model; call it with numpy arrays.
@@ -66,22 +69,26 @@ def optimize(
     """
     options = Options(resolve_target(target), threads=threads, trials=trials, seed=seed)
     graph = model if isinstance(model, Graph) else load(model, dims=dims, shapes=shapes)
-    return load_net(graph, compile_graph(graph, options, partitioner), options)
+    compilation = compile_graph(graph, options, partitioner, progress)
+    return load_net(graph, compilation, options, progress)
 
 
-def load_net(graph: Graph, compilation: Compilation, options: Options) -> Net:
+def load_net(
+    graph: Graph, compilation: Compilation, options: Options, progress: Progress = silent
+) -> Net:
     """Build a compiled graph's library, or find it in the cache, and load it.
 
     Args:
         graph: The graph as it was given.
         compilation: What became of it.
         options: How it was compiled.
+        progress: Told how many C files are compiled.
 
     Returns:
         The runnable model.
     """
     artifact = compilation.artifact
-    library = Library(build_cached(artifact), artifact.name)
+    library = Library(build_cached(artifact, progress=progress), artifact.name)
     weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
     weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
     return Net(artifact, library, weights, _anatomy(graph, compilation, options))

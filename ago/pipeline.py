@@ -36,6 +36,7 @@ from ago.passes import (
     fuse_clips,
     is_view,
 )
+from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.schedule.trace import Trace
 from ago.target import Target
@@ -110,7 +111,10 @@ def run_passes(graph: Graph, target: Target) -> Graph:
 
 
 def compile_graph(
-    graph: Graph, options: Options, partitioner: Partitioner = relay_style
+    graph: Graph,
+    options: Options,
+    partitioner: Partitioner = relay_style,
+    progress: Progress = silent,
 ) -> Compilation:
     """Compile a graph to C.
 
@@ -118,6 +122,7 @@ def compile_graph(
         graph: Of canonical operators.
         options: Target and more.
         partitioner: Cuts the graph into subgraphs.
+        progress: Told how many subgraphs are done.
 
     Returns:
         The artifact and all intermediate values.
@@ -130,13 +135,15 @@ def compile_graph(
     require_lowerings(graph.nodes)
     partition = partitioner(graph)
     schedules: dict[str, tuple[Program, Trace]] = {}
-    kernels = tuple(
-        compile_subgraph(graph, subgraph, f"step_{number}", target, schedules)
-        for number, subgraph in enumerate(partition.subgraphs)
-        if not is_view_only(graph, subgraph)
-    )
+    kernels: list[Kernel] = []
+    for number, subgraph in enumerate(partition.subgraphs):
+        progress("scheduling", number, len(partition.subgraphs))
+        if not is_view_only(graph, subgraph):
+            name = f"step_{number}"
+            kernels.append(compile_subgraph(graph, subgraph, name, target, schedules))
+    progress("scheduling", len(partition.subgraphs), len(partition.subgraphs))
     linked = link_model(graph, kernels, view_sources(graph), INTRINSICS[target.isa], target)
-    return Compilation(graph, partition, kernels, linked.artifact, linked.places)
+    return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
 
 
 def compile_subgraph(

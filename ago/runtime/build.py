@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.cache import Cache
 from ago.runtime.sources import csrc_path
@@ -29,6 +30,7 @@ def build(
     toolchain: Toolchain | None = None,
     *,
     embed_weights: bool = True,
+    progress: Progress = silent,
 ) -> Path:
     """Compile and link an artifact for its target.
 
@@ -39,6 +41,7 @@ def build(
         toolchain: By default whatever `find_toolchain` finds for the target.
         embed_weights: Put the weights into the executable; otherwise it takes `--weights FILE`.
             A library never holds them.
+        progress: Told how many of the model's C files are compiled.
 
     Returns:
         `out`.
@@ -47,14 +50,18 @@ def build(
         ToolchainError: No compiler was found, or it failed.
     """
     compiler = toolchain or find_toolchain(artifact.target)
-    with _compiled(artifact, compiler) as (directory, objects):
+    with _compiled(artifact, compiler, progress) as (directory, objects):
         if kind == "shared":
             return _link_library(artifact, compiler, objects, out)
         return _link_program(artifact, compiler, objects, out, directory, embed_weights)
 
 
 def build_library_and_program(
-    artifact: Artifact, library: Path, program: Path, toolchain: Toolchain | None = None
+    artifact: Artifact,
+    library: Path,
+    program: Path,
+    toolchain: Toolchain | None = None,
+    progress: Progress = silent,
 ) -> None:
     """Do what two calls of `build` would, compiling the model once.
 
@@ -63,18 +70,22 @@ def build_library_and_program(
         library: The shared library to write.
         program: The benchmark program to write, with the weights inside.
         toolchain: By default whatever `find_toolchain` finds for the target.
+        progress: Told how many of the model's C files are compiled.
 
     Raises:
         ToolchainError: No compiler was found, or it failed.
     """
     compiler = toolchain or find_toolchain(artifact.target)
-    with _compiled(artifact, compiler) as (directory, objects):
+    with _compiled(artifact, compiler, progress) as (directory, objects):
         _link_library(artifact, compiler, objects, library)
         _link_program(artifact, compiler, objects, program, directory, embed_weights=True)
 
 
 def build_cached(
-    artifact: Artifact, cache: Cache | None = None, toolchain: Toolchain | None = None
+    artifact: Artifact,
+    cache: Cache | None = None,
+    toolchain: Toolchain | None = None,
+    progress: Progress = silent,
 ) -> Path:
     """Build a shared library unless the same code was built before.
 
@@ -82,6 +93,7 @@ def build_cached(
         artifact: What to build; its weights play no part.
         cache: By default the user's.
         toolchain: By default whatever `find_toolchain` finds for the target.
+        progress: Told how many C files are compiled; nothing if the library is in the cache.
 
     Returns:
         The library inside the cache.
@@ -94,7 +106,7 @@ def build_cached(
     file_name = f"{artifact.name}{library_suffix()}"
 
     def fill(directory: Path) -> None:
-        build(artifact, "shared", directory / file_name, compiler)
+        build(artifact, "shared", directory / file_name, compiler, progress=progress)
 
     key = hashlib.sha256(parts.encode()).hexdigest()
     return (cache or Cache()).get_or_build(key, fill) / file_name
@@ -106,15 +118,17 @@ def library_suffix() -> str:
 
 
 @contextlib.contextmanager
-def _compiled(artifact: Artifact, compiler: Toolchain) -> Iterator[tuple[Path, list[Path]]]:
+def _compiled(
+    artifact: Artifact, compiler: Toolchain, progress: Progress
+) -> Iterator[tuple[Path, list[Path]]]:
     """A temporary directory with the artifact's files, and the objects they compile to."""
     with tempfile.TemporaryDirectory(prefix="ago-build-") as name:
         directory = Path(name)
         sources = artifact.write(directory)
-        yield (
-            directory,
-            compiler.compile_objects(sources, directory, artifact.target, include=[directory]),
+        objects = compiler.compile_objects(
+            sources, directory, artifact.target, include=[directory], progress=progress
         )
+        yield directory, objects
 
 
 def _link_library(artifact: Artifact, compiler: Toolchain, objects: list[Path], out: Path) -> Path:

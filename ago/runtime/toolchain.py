@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from ago.errors import ToolchainError
+from ago.progress import Progress, silent
 from ago.runtime.cache import Cache
 from ago.target import Target, host_arch
 
@@ -80,6 +81,7 @@ class Toolchain:
         *,
         include: Sequence[Path] = (),
         jobs: int | None = None,
+        progress: Progress = silent,
     ) -> list[Path]:
         """Compile C and assembler files, several at a time.
 
@@ -89,6 +91,7 @@ class Toolchain:
             target: CPU to compile for.
             include: Directories searched for headers.
             jobs: Compilers run at once; by default the number of CPUs.
+            progress: Told "compiling C" and the number of files.
 
         Returns:
             The object files, in the order of `sources`.
@@ -107,7 +110,12 @@ class Toolchain:
         with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
             futures = [pool.submit(compile_one, source) for source in sources]
             try:
-                return [future.result() for future in futures]
+                objects: list[Path] = []
+                for future in futures:
+                    progress("compiling C", len(objects), len(futures))
+                    objects.append(future.result())
+                progress("compiling C", len(objects), len(futures))
+                return objects
             finally:
                 for future in futures:  # after a failure, start no more compilers
                     future.cancel()
