@@ -1,5 +1,7 @@
 """Every pass keeps what a graph computes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
+from ago.ir.ops import OPERATORS
 from ago.passes import (
     choose_layouts,
     eliminate_identities,
@@ -39,6 +42,10 @@ def assert_same(before: Graph, after: Graph, feeds: Feeds) -> None:
     after.verify()
     assert after.inputs == before.inputs
     assert after.outputs == before.outputs
+    for node in after.nodes:
+        inputs = [after.types[value] if value else None for value in node.inputs]
+        inferred = OPERATORS[node.op].infer(inputs, node.attrs)
+        assert tuple(replace(kind, layout=None) for kind in node.types) == inferred
     wanted, got = evaluate(before, feeds), evaluate(after, feeds)
     for name in before.outputs:
         np.testing.assert_allclose(got[name], wanted[name], rtol=1e-9, atol=1e-9)
