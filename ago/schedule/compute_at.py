@@ -143,11 +143,17 @@ def _axis_ranges(
                 raise refuse("no-region", program, message)
             first, last = clip(low // stride, high // stride, domain[atom.name], ranges)
             found[atom.name] = _AxisRange(first, simplify(last - first + 1, ranges))
-            if first == last:
-                low, high = low - first * stride, high - first * stride
-            else:
-                low, high = Index(), as_index(stride - 1)
+            low, high = _within(low, high, first, last, stride)
     return found
+
+
+def _within(low: Index, high: Index, first: Index, last: Index, stride: int) -> tuple[Index, Index]:
+    """What is left of `[low, high]` inside the steps `first` to `last` of a stride."""
+    if first != last:
+        return Index(), as_index(stride - 1)
+    if low // stride == high // stride == first:
+        return low % stride, high % stride
+    return low - first * stride, high - first * stride
 
 
 def _regenerate(producer: Stage, axes: Mapping[str, _AxisRange]) -> Stmt:

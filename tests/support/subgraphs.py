@@ -28,7 +28,9 @@ def stage(
     """A stage that writes at its spatial axes unless `index` says otherwise."""
     made = tuple(Axis(a, n, "reduce" if a in reduce else "spatial") for a, n in axes.items())
     own = tuple(var(f"{name}.{a.name}") for a in made if a.kind == "spatial")
-    return Stage(name, made, buffer, own if index is None else index, value, function, init, "", guard)
+    return Stage(
+        name, made, buffer, own if index is None else index, value, function, init, "", guard
+    )
 
 
 def buffers(**shapes: tuple[str, tuple[int, ...]]) -> tuple[Buffer, ...]:
@@ -192,9 +194,7 @@ def mirrored(n: int) -> Program:
     made = buffers(x=("input", (n, n)), R=("output", (n, n)), S=("workspace", (n, n)))
     first = stage("S", axes, "S", mul(Const(2.0), Load("x", s)), index=(s[0], s[1]))
     second = stage("R", axes, "R", add(flipped, step), index=(r[0], n - 1 - r[1]))
-    last = stage(
-        "T", axes, "T", Load("R", (var("T.i"), var("T.j")))
-    )
+    last = stage("T", axes, "T", Load("R", (var("T.i"), var("T.j"))))
     made = (*made[:1], Buffer("T", (n, n), "output"), made[2], Buffer("R", (n, n), "workspace"))
     return Program.naive("mirrored", made, (first, second, last))
 
