@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ago.codegen.ctext import HELPERS, Names, used_helpers
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.lane_form import use_lanes
+from ago.codegen.order import reorder
 from ago.codegen.print_tree import print_tree
 from ago.codegen.resolve import resolve
 from ago.codegen.select import select
@@ -107,6 +108,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     tree = select(resolved, intrinsics.lanes, names)
     if intrinsics.lane_form:
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
+    tree = replace(tree, body=reorder(tree.body, target.vector_registers))
     signature = _signature(name, arguments, buffers)
     body = print_tree(resolved, tree, intrinsics, names, buffers)
     code = f"{signature} {{\n{body}}}\n"

@@ -39,6 +39,9 @@ from ago.ir.value import Condition
 
 _INDENT = "    "
 
+_LONG = 16
+"""Statements from which a loop body is long enough."""
+
 
 def print_tree(
     program: Program,
@@ -141,6 +144,8 @@ class _Printer:
             interval(loop.hi, self.ranges)[1] - 1,
         )
         self.loops[loop.name] = variable
+        if _is_long(loop):
+            self.line("#pragma GCC unroll 1")
         self.line(f"for (int64_t {variable} = {lo}; {variable} < {hi}; ++{variable}) {{")
         self._nested(loop.name, loop.body)
 
@@ -186,6 +191,11 @@ class _Printer:
             self._undeclared.discard(name)
             prefix = f"{self.type_of(self._registers[name].vector)} "
         self.line(f"{prefix}{name} = {value};")
+
+
+def _is_long(loop: Loop) -> bool:
+    """Whether compilers should not unroll a loop: its body was unrolled by the schedule."""
+    return any(isinstance(piece, Block) and len(piece.actions) >= _LONG for piece in loop.body)
 
 
 def touched_registers(piece: Piece) -> dict[str, None]:
