@@ -88,28 +88,31 @@ def test_placement_and_relocation(library):
 
 
 @pytest.mark.parametrize(
-    ("code", "flags", "message"),
+    ("code", "message"),
     [
-        (
-            "int missing(void);\nint f(void) { return missing(); }\n",
-            (),
-            "undefined symbol 'missing'",
-        ),
-        ("__thread int x;\nint *f(void) { return &x; }\n", (), "thread-local"),
+        ("int missing(void);\nint f(void) { return missing(); }\n", "undefined symbol 'missing'"),
+        ("__thread int x;\nint *f(void) { return &x; }\n", "thread-local"),
         (
             "volatile int x;\n__attribute__((constructor)) static void f(void) { x = 1; }\n",
-            (),
             "initialis",
         ),
-        ("int x;\nint *const p = &x;\n", ("-Wl,--pack-dyn-relocs=relr",), "DT_RELR"),
     ],
 )
-def test_refusals(tmp_path, code, flags, message):
+def test_refusals(tmp_path, code, message):
     source = code.replace("int f(", '__attribute__((visibility("default"))) int f(')
     source = "int f(void);\n" * ("int f(void) {" in code) + source
-    library = link(tmp_path, source, "-Wl,-z,undefs", *flags)
+    library = link(tmp_path, source, "-Wl,-z,undefs")
     with pytest.raises(DeviceError, match=message):
         load_image(library.read_bytes(), BASE)
+
+
+@pytest.mark.parametrize(("tag", "message"), [(36, "DT_RELR"), (1, "another shared library")])
+def test_refused_dynamic_tags(library, tag, message):
+    relocation_count = struct.pack("<Q", 0x6FFFFFF9)  # a tag that every such library has
+    data = library.read_bytes()
+    assert relocation_count in data
+    with pytest.raises(DeviceError, match=message):
+        load_image(data.replace(relocation_count, struct.pack("<Q", tag)), BASE)
 
 
 def test_what_is_no_aarch64_library(library):
