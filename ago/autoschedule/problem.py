@@ -39,7 +39,8 @@ def tile_problem(
     lane_loops = _loops(part, reduction, lane)
     innermost = reduction.loop(steps[-1].name) if steps else ""
     found = [load for load, _ in loads(reduction.value)]
-    window = _window(reduction, found, row_loops)
+    window_axis = _window_axis(reduction, found, row_loops)
+    window = reduction.axis(window_axis).extent if window_axis else 1
     operands = tuple(
         Operand(
             along_rows=_mentions(load, row_loops),
@@ -50,7 +51,13 @@ def tile_problem(
         for load in found
     )
     return TileProblem(
-        rows, vectors, math.prod(a.extent for a in steps), math.prod(others), operands, window
+        rows=rows,
+        vectors=vectors,
+        steps=math.prod(a.extent for a in steps),
+        repeats=math.prod(others),
+        operands=operands,
+        window=window,
+        window_axis=window_axis,
     )
 
 
@@ -84,16 +91,16 @@ def _mentions(load: Load, loops: set[str]) -> bool:
     return any(loops & variables(i) for i in load.index)
 
 
-def _window(reduction: Stage, found: list[Load], row_loops: set[str]) -> int:
-    """Extent of the reduce axis that slides along the rows; 1 if there is none."""
+def _window_axis(reduction: Stage, found: list[Load], row_loops: set[str]) -> str:
+    """The reduce axis that slides along the rows; an empty string if there is none."""
     for load in found:
         for index in load.index:
             if not row_loops & variables(index):
                 continue
             for axis in reduction.axes:
                 if axis.kind == "reduce" and index.coefficient(reduction.loop(axis.name)):
-                    return axis.extent
-    return 1
+                    return axis.name
+    return ""
 
 
 def _row_step(load: Load, row_loops: set[str]) -> int:

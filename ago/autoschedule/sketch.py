@@ -195,7 +195,9 @@ def _order_reduction(
     """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible.
 
     Where neighbouring rows of the tile share vectors of a window, the window's loop goes inside the
-    rows: each vector is used up by the rows that need it before the next is loaded.
+    rows: each vector is used up by the rows that need it before the next is loaded. Where they
+    share values that are the same for all lanes, the window's loop stays: unrolled, those values
+    would be kept for later rows and push accumulators out of the registers.
     """
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     serial = [reduction.loop(a.name) for a in steps]
@@ -203,6 +205,8 @@ def _order_reduction(
     room = max(MAX_UNROLLED // accumulators, 1)
     for axis in reversed(steps):
         loop = reduction.loop(axis.name)
+        if axis.name == problem.window_axis and axis.extent > 1 and not problem.shares_vectors:
+            break
         if axis.extent <= room:
             serial.remove(loop)
             unrolled.insert(0, loop)

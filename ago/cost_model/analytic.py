@@ -21,6 +21,9 @@ _TILE_OVERHEAD = 12.0
 _STORE_CYCLES = 2.0
 """Cycles a vector to initialise an accumulator, apply an epilogue and store it."""
 
+_LOAD_EFFICIENCY = 0.8
+"""Share of the load pipes that loads beside multiplies reach: they meet in the same banks."""
+
 _L2_BYTES_PER_CYCLE = 24.0
 _L3_BYTES_PER_CYCLE = 10.0
 _MEMORY_BYTES_PER_CYCLE = 5.0
@@ -54,7 +57,8 @@ class TileProblem:
         steps: Iterations of the whole reduction.
         repeats: How often the whole of rows x vectors is computed: the other spatial loops.
         operands: The loads of each step.
-        window: Extent of the reduce loop along the row axis, whose loads neighbouring rows share.
+        window: Extent of the reduce loop that slides along the rows; 1 if there is none.
+        window_axis: Its axis in the reduction, or an empty string.
     """
 
     rows: int
@@ -63,6 +67,7 @@ class TileProblem:
     repeats: int
     operands: tuple[Operand, ...]
     window: int = 1
+    window_axis: str = ""
 
 
     @property
@@ -114,9 +119,10 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     loads = sum(_loads(problem, operand, tile, target) for operand in problem.operands)
     step = max(
         multiplies / target.fma_pipes,
-        loads / target.load_pipes,
+        loads / (target.load_pipes * _LOAD_EFFICIENCY),
         float(target.fma_latency),
         (multiplies + loads) / (target.fma_pipes + target.load_pipes),
+        _streamed_bytes(problem, tile, target) / _L2_BYTES_PER_CYCLE,
     )
     once = _TILE_OVERHEAD + _STORE_CYCLES * multiplies
     return problem.repeats * tiles * (problem.steps * step + once)
@@ -127,12 +133,23 @@ def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -
     lanes = tile.vectors if operand.along_lanes else 1
     if not operand.along_rows:
         return float(lanes)
-    if operand.row_step and problem.window > 1:
+    if operand.row_step and operand.along_lanes and problem.window > 1:
         distinct = (tile.rows - 1) * operand.row_step + problem.window
         return lanes * min(1.0, distinct / (tile.rows * problem.window)) * tile.rows
     if operand.along_reduction and target.isa == "neon":
         return lanes * tile.rows / target.lanes
     return float(lanes * tile.rows)
+
+
+def _streamed_bytes(problem: TileProblem, tile: Tile, target: Target) -> float:
+    """Bytes of weights that each step fetches from beyond L1: all of them where a block is large.
+
+    A block is what one tile reads: it is read again by each tile of rows.
+    """
+    width = 4 * target.lanes * tile.vectors
+    shared = sum(operand.along_lanes and not operand.along_rows for operand in problem.operands)
+    block = problem.steps * width * shared
+    return float(width * shared) if block > target.l1_bytes / 2 else 0.0
 
 
 def candidate_tiles(
