@@ -8,6 +8,10 @@
  */
 #include "ago_runtime.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns") /* gcc may do it even when freestanding */
+#endif
+
 AGO_HIDDEN void *memset(void *destination, int value, size_t count);
 AGO_HIDDEN void *memcpy(void *AGO_RESTRICT destination, const void *AGO_RESTRICT source,
                         size_t count);
