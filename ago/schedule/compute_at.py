@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ago.ir.bounds import Interval, simplify
+from ago.ir.bounds import simplify
 from ago.ir.index import Index, Var, as_index, var
 from ago.ir.nest import For, If, Stage, Stmt, substitute_body
 from ago.ir.program import Program
@@ -71,7 +71,7 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     ranges = ranges_of(path)
     box = touched(consumer.body, producer.buffer, ranges, stores=False)
     assert box is not None
-    axes = _axis_ranges(program, producer, box, ranges)
+    axes = _axis_ranges(program, producer, box, path)
     moved = _regenerate(producer, axes)
     placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
     return placed.with_body(tuple(s for s in placed.body if s is not nest))
@@ -129,9 +129,10 @@ def _check_place(program: Program, producer: Stage, nest: Stmt, path: tuple[For 
 
 
 def _axis_ranges(
-    program: Program, producer: Stage, box: Box, ranges: Mapping[str, Interval]
+    program: Program, producer: Stage, box: Box, path: Sequence[For | If]
 ) -> dict[str, _AxisRange]:
     """The range of each spatial axis that covers `box`, within the axis's domain."""
+    ranges = ranges_of(path)
     domain = {producer.loop(a.name): a.extent for a in producer.axes}
     found: dict[str, _AxisRange] = {}
     for index, low, high in zip(producer.index, box.low, box.high, strict=True):
@@ -141,7 +142,7 @@ def _axis_ranges(
             if not isinstance(atom, Var) or atom.name in found or stride < 1:
                 message = f"{producer.buffer} is written at {index}"
                 raise refuse("no-region", program, message)
-            first, last = clip(low // stride, high // stride, domain[atom.name], ranges)
+            first, last = clip(low // stride, high // stride, domain[atom.name], path)
             found[atom.name] = _AxisRange(first, simplify(last - first + 1, ranges))
             low, high = _within(low, high, first, last, stride)
     return found

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ago.ir.bounds import Interval, extremes, interval, simplify
-from ago.ir.index import Index, maximum, minimum
+from ago.ir.bounds import Interval, extremes, interval, loop_ranges, simplify
+from ago.ir.index import Index, Max, Min, maximum, minimum
 from ago.ir.nest import For, If, Reduce, Stmt
+from ago.ir.proofs import never_negative
 from ago.ir.value import loads
 
 
@@ -68,12 +69,30 @@ def _accesses(
                             yield load.index, loops
 
 
-def clip(
-    low: Index, high: Index, extent: int, ranges: Mapping[str, Interval]
-) -> tuple[Index, Index]:
-    """Inclusive bounds cut to `[0, extent)` where the ranges do not prove them inside."""
-    if interval(low, ranges)[0] < 0:
+def clip(low: Index, high: Index, extent: int, path: Sequence[For | If]) -> tuple[Index, Index]:
+    """Inclusive bounds cut to `[0, extent)` where they are not proved to be inside.
+
+    Args:
+        low: Smallest position.
+        high: Largest position.
+        extent: Number of positions there are.
+        path: Loops and guards around the place, outermost first.
+    """
+    loops = [stmt for stmt in path if isinstance(stmt, For)]
+    known = tuple(part for stmt in path if isinstance(stmt, If) for part in stmt.condition)
+    ranges = loop_ranges(loops)
+    if not never_negative(low, loops, ranges, known):
         low = maximum(low, 0)
-    if interval(high, ranges)[1] >= extent:
+    if not never_negative(extent - 1 - high, loops, ranges, known):
         high = minimum(high, extent - 1)
     return simplify(low, ranges), simplify(high, ranges)
+
+
+def upper_bound(index: Index, ranges: Mapping[str, Interval]) -> int:
+    """A value that `index` never exceeds; terms cancel against those in a min or max."""
+    for atom, factor in index.terms:
+        if isinstance(atom, Min | Max):
+            rest = index - Index(((atom, factor),))
+            bounds = [upper_bound(rest + part * factor, ranges) for part in (atom.a, atom.b)]
+            return max(bounds) if isinstance(atom, Max) == (factor > 0) else min(bounds)
+    return interval(index, ranges)[1]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.bounds import interval, simplify
 from ago.ir.index import Index
 from ago.ir.nest import For, If, Leaf, Reduce, Scope, Stmt, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, loads, map_value
 from ago.schedule.refusals import refuse
-from ago.schedule.region import touched
+from ago.schedule.region import touched, upper_bound
 from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
 
 _SCOPES = ("register", "stack", "workspace")
@@ -72,10 +71,9 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     box = touched(home.body, buffer, ranges, stores=True)
     if box is None:
         raise refuse("used-outside", program, f"{buffer} is not used in {loop}", loop=loop)
-    extents = [
-        simplify(high - low + 1, ranges) for low, high in zip(box.low, box.high, strict=True)
-    ]
-    shape = tuple(interval(extent, ranges)[1] for extent in extents)
+    shape = tuple(
+        upper_bound(high - low + 1, ranges) for low, high in zip(box.low, box.high, strict=True)
+    )
     body = _shifted(home.body, buffer, box.low)
     moved = replace_stmt(program, home, (replace(home, body=body),))
     return moved.with_buffer(replace(old, shape=shape, scope=scope))

@@ -98,10 +98,13 @@ def unused(name: str, taken: Collection[str]) -> str:
 
 
 def fresh_loops(program: Program, names: Collection[str], suffix: str) -> dict[str, str]:
-    """New names for the loops of a copy: `suffix` added, with a number where one is taken."""
-    taken = set(loop_names(program))
+    """New names for the loops of a copy: `suffix` added, with a number where one is taken.
+
+    The names of retired loops stay taken by their parts.
+    """
+    taken = [f"{name}." for name in loop_names(program)]
     number, end = 1, f".{suffix}"
-    while any(name + end in taken for name in names):
+    while any(other.startswith(f"{name}{end}.") for name in names for other in taken):
         number += 1
         end = f".{suffix}{number}"
     return {name: name + end for name in names}

@@ -132,6 +132,32 @@ def convolution(
     return Program.naive("convolution", made, tuple(stages))
 
 
+def pointwise(size: int, channels: int, filters: int) -> Program:
+    """A convolution of single pixels, then a clamp: pixels form one axis."""
+    y, x, o, c = (var(f"K.{a}") for a in ("y", "x", "o", "c"))
+    first = stage(
+        "K",
+        {"y": size, "x": size, "o": filters, "c": channels},
+        "K",
+        mul(Load("X", (y, x, c)), Load("W", (c, o))),
+        function="add",
+        init=Load("b", (o,)),
+        reduce=("c",),
+    )
+    at = (var("R.y"), var("R.x"), var("R.o"))
+    second = stage(
+        "R", {"y": size, "x": size, "o": filters}, "R", Call("max", (ZERO, Load("K", at)))
+    )
+    made = buffers(
+        X=("input", (size, size, channels)),
+        W=("constant", (channels, filters)),
+        b=("constant", (filters,)),
+        R=("output", (size, size, filters)),
+        K=("workspace", (size, size, filters)),
+    )
+    return Program.naive("pointwise", made, (first, second))
+
+
 def pool(size: int, channels: int, window: int, stride: int) -> Program | None:
     """An element-wise stage, then a maximum over windows."""
     out = (size - window) // stride + 1
@@ -209,6 +235,7 @@ subgraphs: st.SearchStrategy[Program] = st.one_of(
     st.builds(mirrored, _sizes),
     st.builds(depthwise, _small, _sizes, _small, _small),
     st.builds(pad, _sizes, st.integers(0, 2)),
+    st.builds(pointwise, _small, _small, _sizes),
     st.builds(pool, st.sampled_from([2, 4, 5]), _small, _small, _small),
     st.builds(
         convolution,

@@ -1,0 +1,64 @@
+"""`specialize`: one test an iteration."""
+
+from ago.ir.examples import matmul, pad
+from ago.schedule.annotate import vectorize
+from ago.schedule.compute_at import compute_at
+from ago.schedule.reorder import reorder
+from ago.schedule.specialize import specialize
+from ago.schedule.split import split
+from ago.schedule.store_at import store_at
+from ago.schedule.tree import loop_names
+from tests.support.schedules import assert_keeps, text
+from tests.support.subgraphs import convolution
+
+
+def test_one_guard_a_time() -> None:
+    once = specialize(pad(4, 1), "P.y")
+    assert (
+        text(once)
+        == """\
+for y in range(6):
+    if y >= 1:
+        for x in range(6):
+            P[y, x] = X[y - 1, x - 1] if y < 5 and x >= 1 and x < 5 else 0.0
+    if y < 1:
+        for x_else in range(6):
+            P[y, x_else] = 0.0"""
+    )
+    twice = specialize(once, "P.y")
+    assert len(loop_names(twice)) == len(set(loop_names(twice)))
+    assert_keeps(pad(4, 1), once)
+    assert_keeps(pad(4, 1), twice)
+
+
+def test_outer_after_inner() -> None:
+    program = pad(3, 1)
+    after = specialize(specialize(program, "P.x"), "P.y")
+    assert_keeps(program, after)
+
+
+def test_reduce_loop() -> None:
+    program = convolution(4, 2, 2, 3, 1, 1, 1, 1, pad_stage=False)
+    after = reorder(program, ["K.y", "K.x", "K.ky", "K.kx", "K.g", "K.o"])
+    for loop in ("K.ky", "K.ky", "K.kx"):
+        after = specialize(after, loop)
+        assert_keeps(program, after)
+
+
+def test_masked_tile() -> None:
+    program = matmul(3, 7, 4)
+    after = split(program, "C.j", 4, "masked")
+    assert_keeps(program, specialize(after, "C.j.1"))
+    assert_keeps(program, specialize(reorder(after, ["C.k", "C.j.0", "C.j.1"]), "C.j.1"))
+
+
+def test_rows_of_a_fused_pad_stage() -> None:
+    program = convolution(5, 1, 3, 3, 1, 1, 1, 1, pad_stage=True)
+    after = compute_at(compute_at(program, "K", "R.y"), "P", "R.y")
+    after = specialize(store_at(after, "P", "R.y"), "P.y")
+    assert_keeps(program, after)
+
+
+def test_vector_loop_under_the_guard() -> None:
+    program = pad(4, 1)
+    assert_keeps(program, specialize(vectorize(program, "P.x"), "P.y"))
