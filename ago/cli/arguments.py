@@ -1,0 +1,147 @@
+"""The model argument and the options that all commands about a model share.
+
+Read `model_options` first: it turns them into one `Request`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ago.cli.console import working
+from ago.frontend import load
+from ago.ir.graph import Graph
+from ago.models import MODELS
+from ago.options import Options
+from ago.target import resolve_target
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which model to compile, and how.
+
+    Attributes:
+        model: Path of an ONNX file, or the name of a built-in network.
+        options: Target and more.
+        dims: Sizes of symbolic dimensions.
+        shapes: Shapes that replace those of inputs.
+        json: Whether the answer is wanted as JSON.
+    """
+
+    model: str
+    options: Options
+    dims: dict[str, int]
+    shapes: dict[str, tuple[int, ...]]
+    json: bool
+
+    def load(self) -> Graph:
+        """Import the model.
+
+        Raises:
+            ModelError: The file is broken, or a dimension is open.
+            UnsupportedError: Lists all nodes that AGO cannot compile.
+            InputError: A name is wrong.
+        """
+        if self.model in MODELS:
+            return MODELS[self.model]()
+        with working(f"reading {self.model}"):
+            return load(self.model, dims=self.dims, shapes=self.shapes)
+
+
+def parse_pairs(texts: Sequence[str], example: str) -> dict[str, str]:
+    """Read `NAME=VALUE` texts; a name may contain `=` itself, a value may not.
+
+    Args:
+        texts: What was given on the command line.
+        example: Of what was expected, for the message.
+
+    Raises:
+        BadParameter: A text has no name or no value.
+    """
+    pairs = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if not name or not value:
+            raise click.BadParameter(f"{text!r} is not of the form {example}")
+        pairs[name] = value
+    return pairs
+
+
+def _model(ctx: click.Context, param: click.Parameter, text: str) -> str:
+    """Check that there is such a file or built-in network."""
+    if text in MODELS or Path(text).is_file():
+        return text
+    names = ", ".join(sorted(MODELS))
+    raise click.BadParameter(f"there is no file {text!r}, nor a built-in network ({names})")
+
+
+def _dims(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
+    """Read `batch=1` as `{"batch": 1}`."""
+    return {name: _size(text) for name, text in parse_pairs(texts, "batch=1").items()}
+
+
+def _shapes(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """Read `input=1,3` as `{"input": (1, 3)}`."""
+    pairs = parse_pairs(texts, "input=1,3,224,224")
+    return {name: tuple(_size(part) for part in text.split(",")) for name, text in pairs.items()}
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise click.BadParameter(f"{text!r} is not a size: give a whole number from 1")
+    return int(text)
+
+
+_PARAMETERS = (
+    click.argument("model", callback=_model),
+    click.option(
+        "--target",
+        default="host",
+        show_default=True,
+        metavar="CPU",
+        help="CPU to compile for; `ago targets` lists them.",
+    ),
+    click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        callback=_dims,
+        metavar="NAME=SIZE",
+        help="Size of a dimension that the file leaves open, such as batch=1.",
+    ),
+    click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        callback=_shapes,
+        metavar="NAME=SIZES",
+        help="Another shape for an input, such as input=1,3,224,224.",
+    ),
+    click.option("--json", is_flag=True, help="Print one JSON value."),
+)
+
+
+def model_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared parameters, as a `Request` in front of its own."""
+
+    @functools.wraps(function)
+    def command(
+        model: str,
+        target: str,
+        dims: dict[str, int],
+        shapes: dict[str, tuple[int, ...]],
+        json: bool,
+        **own: object,
+    ) -> None:
+        options = Options(resolve_target(target))
+        function(Request(model, options, dims, shapes, json), **own)
+
+    for parameter in reversed(_PARAMETERS):
+        command = parameter(command)
+    return command
