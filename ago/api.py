@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
+from ago.errors import InputError
 from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.options import Options
@@ -20,7 +21,7 @@ from ago.runtime.build import build_cached
 from ago.runtime.library import Library, aligned_array
 from ago.runtime.net import Net
 from ago.runtime.verify import Anatomy, Place
-from ago.target import Target, resolve_target
+from ago.target import Target, resolve_target, runs_on_host
 
 if TYPE_CHECKING:
     import onnx
@@ -57,7 +58,7 @@ def optimize(
     Raises:
         ModelError: The file is broken, or a dimension is open.
         UnsupportedError: Lists every node that cannot be compiled.
-        InputError: An option or a target is wrong.
+        InputError: An option is wrong, or this machine cannot run the target's code.
         ToolchainError: There is no C compiler, or it failed.
 
     Example:
@@ -68,6 +69,11 @@ def optimize(
         array([[ 0.,  0.,  2., inf]], dtype=float32)
     """
     options = Options(resolve_target(target), threads=threads, trials=trials, seed=seed)
+    if not runs_on_host(options.target):
+        raise InputError(
+            f"this machine cannot run code for {options.target.name}; "
+            "`ago optimize --target` and tools/cross_build.py compile for other machines"
+        )
     graph = model if isinstance(model, Graph) else load(model, dims=dims, shapes=shapes)
     compilation = compile_graph(graph, options, partitioner, progress)
     return load_net(graph, compilation, options, progress)
