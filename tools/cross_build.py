@@ -18,6 +18,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
+from rich.status import Status
 
 from ago.errors import AgoError
 from ago.frontend import load
@@ -25,6 +26,7 @@ from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
 from ago.options import Options
 from ago.pipeline import compile_graph
+from ago.progress import Progress
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build_library_and_program
 from ago.runtime.device import QEMU_AARCH64, DeviceRun, max_error, run_emulated, run_program
@@ -81,7 +83,7 @@ class Report:
     instructions: int | None
 
 
-def build_binaries(artifact: Artifact, out: Path) -> Binaries:
+def build_binaries(artifact: Artifact, out: Path, progress: Progress) -> Binaries:
     """Build library and program into a directory, with everything needed to use them."""
     sources = out / "src"
     artifact.write(sources)
@@ -90,8 +92,17 @@ def build_binaries(artifact: Artifact, out: Path) -> Binaries:
     for header in (f"{artifact.name}.h", "ago_runtime.h"):
         shutil.copyfile(sources / header, out / header)
     binaries = Binaries(out / f"lib{artifact.name}.so", out / f"{artifact.name}_bench")
-    build_library_and_program(artifact, binaries.library, binaries.program)
+    build_library_and_program(artifact, binaries.library, binaries.program, progress=progress)
     return binaries
+
+
+def shown_in(status: Status) -> Progress:
+    """Progress as the text of a spinner."""
+
+    def show(doing: str, done: int, total: int) -> None:
+        status.update(f"{doing}: {done} of {total}")
+
+    return show
 
 
 def random_feeds(artifact: Artifact, seed: int) -> Feeds:
@@ -131,8 +142,8 @@ def deploy(
         seed: Of the random inputs.
         console: Where progress is shown.
     """
-    with console.status(f"compiling for {artifact.target.name}"):
-        binaries = build_binaries(artifact, out)
+    with console.status("compiling C") as status:
+        binaries = build_binaries(artifact, out, shown_in(status))
     run, error = None, None
     if how is not None:
         feeds = random_feeds(artifact, seed)
@@ -204,9 +215,9 @@ def main(
     console = Console(stderr=True)
     try:
         options = Options(resolve_target(target))
-        with console.status(f"generating code for {target}"):
+        with console.status("reading the model") as status:
             graph = load(model, shapes=parse_shapes(shapes))
-            artifact = compile_graph(graph, options).artifact
+            artifact = compile_graph(graph, options, progress=shown_in(status)).artifact
         report = deploy(artifact, graph, out, how, seed, console)
     except AgoError as error:
         raise click.ClickException(str(error)) from error
