@@ -20,11 +20,9 @@ from ago.codegen.tree import (
     Choose,
     Collect,
     Guard,
-    Keep,
     Lane,
     Load,
     Loop,
-    Named,
     Node,
     Number,
     Piece,
@@ -219,7 +217,7 @@ class _BlockPrinter:
     def print(self) -> None:
         stage = ""
         for action in self._block.actions:
-            if not isinstance(action, Keep) and action.stage != stage:
+            if action.stage != stage:
                 stage = action.stage
                 self._printer.line(f"/* {stage} */".replace("*/ */", "* / */"))
             self._action(action)
@@ -230,8 +228,6 @@ class _BlockPrinter:
         match action:
             case Assign(register, _, _):
                 printer.assign(register, value)
-            case Keep(name, _, vector):
-                printer.line(f"const {printer.type_of(vector)} {name} = {value};")
             case Write(pointer, offset, 0, _, _):
                 printer.line(f"{printer.pointers.name(pointer)}[{offset}] = {value};")
             case Write(pointer, offset, lanes, _, _):
@@ -248,7 +244,7 @@ class _BlockPrinter:
         if (
             self._uses[position] < 2
             or position in self._block.lazy
-            or isinstance(node, Register | Number | Named)
+            or isinstance(node, Register | Number)
         ):
             return text
         printer = self._printer
@@ -287,7 +283,7 @@ class _BlockPrinter:
                 return rows[f"lane.{lane}"].c(self._use(vector))
             case Number(value, vector):
                 return self._printer.numbers[value] if vector else float_literal(value)
-            case Register(name) | Named(name):
+            case Register(name):
                 return name
             case Apply():
                 return self._apply(node)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ago.codegen.accesses import Accesses
 from ago.codegen.ctext import Names
-from ago.codegen.linear import Linear, flat_index, linear
+from ago.codegen.linear import Linear, linear
 from ago.codegen.tree import (
     Action,
     Apply,
@@ -26,9 +27,7 @@ from ago.codegen.tree import (
     Node,
     Number,
     Piece,
-    Pointer,
     Register,
-    RegisterVariable,
     Tree,
     Write,
 )
@@ -69,9 +68,7 @@ def select(program: Program, lanes: int, names: Names) -> Tree:
         CodegenError: A register buffer is indexed by a serial loop, or accessed both as vectors and
             as scalars; a vector loop contains a loop.
     """
-    selector = _Selector(program, lanes, names)
-    body = selector.pieces(program.body, {})
-    return Tree(body, tuple(selector.pointers), tuple(selector.registers.values()))
+    return _Selector(program, lanes, names).tree()
 
 
 class _BlockBuilder:
@@ -112,19 +109,20 @@ class _Selector:
     def __init__(self, program: Program, lanes: int, names: Names) -> None:
         self._program = program
         self._lanes = lanes
-        self._names = names
         self._buffers = {buffer.name: buffer for buffer in program.buffers}
-        self._linear: dict[int, Linear] = {}
         self._conditions: dict[int, tuple[Linear, ...]] = {}
-        self._pointer_numbers: dict[Pointer, int] = {}
-        self.pointers: list[Pointer] = []
-        self.registers: dict[tuple[str, int], RegisterVariable] = {}
         self._expanded = frozenset(
             stmt.name
             for stmt in walk(program.body)
             if isinstance(stmt, For) and self._is_expanded(stmt)
         )
+        self._accesses = Accesses(program, lanes, names, self._expanded)
         self._block = _BlockBuilder()
+
+    def tree(self) -> Tree:
+        body = self.pieces(self._program.body, {})
+        registers = tuple(self._accesses.registers.values())
+        return Tree(body, tuple(self._accesses.pointers), registers)
 
     # Loops and guards
 
@@ -269,7 +267,7 @@ class _Selector:
     # Leaves
 
     def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
-        target = self._access(leaf.buffer, leaf.index, id(leaf))
+        target = self._accesses.linear(leaf.buffer, leaf.index, id(leaf))
         if part is not None and target.step(part.loop) != 1:
             start = values[part.loop]
             for lane in range(part.count):
@@ -277,12 +275,12 @@ class _Selector:
             return
         value = self._new_value(leaf, target, values, part)
         if self._buffers[leaf.buffer].scope == "register":
-            register = self._register(leaf.buffer, target, values, part)
+            register = self._accesses.register(leaf.buffer, target, values, part is not None)
             versions = self._block.versions
             versions[register.name] = versions.get(register.name, 0) + 1
             self._block.actions.append(Assign(register.name, value, leaf.stage))
             return
-        pointer, offset = self._address(leaf.buffer, target, values)
+        pointer, offset = self._accesses.address(leaf.buffer, target, values)
         lanes = 0 if part is None else part.count
         self._block.actions.append(Write(pointer, offset, lanes, value, leaf.stage))
         versions = self._block.versions
@@ -309,7 +307,7 @@ class _Selector:
             case ir.Const(number):
                 return self._block.add(Number(number, part is not None))
             case ir.Load(buffer, index):
-                access = self._access(buffer, index, id(value))
+                access = self._accesses.linear(buffer, index, id(value))
                 return self._load(value, access, values, part)
             case ir.Call(function, args):
                 nodes = tuple(self._value(arg, values, part) for arg in args)
@@ -329,7 +327,7 @@ class _Selector:
             return self._collect(load, values, part)
         if self._buffers[load.buffer].scope == "register":
             return self._block.add(Collect((self._read(load.buffer, access, values, None),)))
-        pointer, offset = self._address(load.buffer, access, values)
+        pointer, offset = self._accesses.address(load.buffer, access, values)
         version = self._block.versions.get(load.buffer, 0)
         return self._block.add(Broadcast(pointer, offset, version))
 
@@ -359,7 +357,7 @@ class _Selector:
             return self._value(value.otherwise, values, part)
         zero = value.otherwise == ir.Const(0.0)
         if zero and isinstance(value.then, ir.Load) and _is_prefix(mask):
-            access = self._access(value.then.buffer, value.then.index, id(value.then))
+            access = self._accesses.linear(value.then.buffer, value.then.index, id(value.then))
             memory = self._buffers[value.then.buffer].scope != "register"
             if memory and access.step(part.loop) == 1:
                 return self._value(value.then, values, Lanes(part.loop, sum(mask)))
@@ -377,72 +375,17 @@ class _Selector:
 
     # Accesses
 
-    def _access(self, buffer: str, index: tuple[Index, ...], key: int) -> Linear:
-        known = self._linear.get(key)
-        if known is None:
-            known = linear(flat_index(self._buffers[buffer], index), self._expanded)
-            self._linear[key] = known
-        return known
-
     def _read(
         self, buffer: str, access: Linear, values: Mapping[str, int], part: Lanes | None
     ) -> int:
         if self._buffers[buffer].scope == "register":
-            register = self._register(buffer, access, values, part)
+            register = self._accesses.register(buffer, access, values, part is not None)
             version = self._block.versions.get(register.name, 0)
             return self._block.add(Register(register.name, register.vector, version))
-        pointer, offset = self._address(buffer, access, values)
+        pointer, offset = self._accesses.address(buffer, access, values)
         lanes = 0 if part is None else part.count
         version = self._block.versions.get(buffer, 0)
         return self._block.add(Load(pointer, offset, lanes, version))
-
-    def _address(self, buffer: str, access: Linear, values: Mapping[str, int]) -> tuple[int, int]:
-        base, offset = access.at(values)
-        pointer = Pointer(buffer, base)
-        number = self._pointer_numbers.get(pointer)
-        if number is None:
-            number = len(self.pointers)
-            self._pointer_numbers[pointer] = number
-            self.pointers.append(pointer)
-        return number, offset
-
-    def _register(
-        self, buffer: str, access: Linear, values: Mapping[str, int], part: Lanes | None
-    ) -> RegisterVariable:
-        base, offset = access.at(values)
-        if base.terms:
-            raise CodegenError(
-                f"{self._program.name}: register buffer {buffer} is indexed by {base}; unroll "
-                "those loops, or store the buffer elsewhere"
-            )
-        vector = part is not None
-        known = self.registers.get((buffer, offset))
-        if known is None:
-            known = RegisterVariable(self._register_name(buffer, offset, vector), buffer, vector)
-            self.registers[buffer, offset] = known
-        if known.vector != vector:
-            raise CodegenError(
-                f"{self._program.name}: register buffer {buffer} is accessed as vectors and as "
-                "scalars"
-            )
-        return known
-
-    def _register_name(self, buffer: str, offset: int, vector: bool) -> str:
-        shape = self._buffers[buffer].shape
-        lanes = self._lanes if vector else 1
-        row = shape[-1] if shape else 1
-        if offset % row % lanes:
-            raise CodegenError(
-                f"{self._program.name}: vectors of register buffer {buffer} start at element "
-                f"{offset % row} of a row, no multiple of {lanes} lanes"
-            )
-        parts: list[str] = []
-        rest = offset
-        for extent, unit in zip(reversed(shape), (lanes, *[1] * len(shape)), strict=False):
-            if extent > unit:
-                parts.append(str(rest % extent // unit))
-            rest //= extent
-        return self._names.new("_".join([buffer, *reversed(parts)]))
 
     def _where(self, stage: str) -> str:
         origin = next((s.origin for s in self._program.stages if s.name == stage), "")

@@ -73,13 +73,6 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A load that was hoisted out of the block into the constant `name`."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class Apply:
     """A row of the intrinsic table on nodes of the same kind."""
 
@@ -104,7 +97,7 @@ class Choose:
     otherwise: int
 
 
-Node = Load | Broadcast | Lane | Number | Register | Named | Apply | Collect | Choose
+Node = Load | Broadcast | Lane | Number | Register | Apply | Collect | Choose
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -142,16 +135,7 @@ class Write:
     stage: str
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """Names a load as a constant for the loops that follow."""
-
-    name: str
-    node: int
-    vector: bool
-
-
-Action = Assign | Write | Keep
+Action = Assign | Write
 
 
 @dataclass(frozen=True, slots=True)
