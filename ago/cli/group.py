@@ -51,9 +51,12 @@ class AgoGroup(click.Group):
 
     def __init__(self, commands: Sequence[click.Command]) -> None:
         super().__init__(
-            "ago", help=_HELP, context_settings={"help_option_names": ["-h", "--help"]}
+            "ago",
+            help=_HELP,
+            epilog=_EXAMPLES,
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         )
-        self.params.append(_version_option())
+        click.version_option(__version__, message="ago %(version)s")(self)
         for command in commands:
             self.add_command(command)
 
@@ -71,19 +74,3 @@ class AgoGroup(click.Group):
             return super().invoke(ctx)
         except (AgoError, OSError) as error:
             raise click.ClickException(str(error)) from error
-
-
-def _version_option() -> click.Option:
-    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        if value and not ctx.resilient_parsing:
-            click.echo(f"ago {__version__}")
-            ctx.exit()
-
-    return click.Option(
-        ["--version"],
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=show,
-        help="Print the version.",
-    )
