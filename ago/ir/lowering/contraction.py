@@ -21,7 +21,8 @@ def lower_conv(node: Node, lowering: Lowering) -> None:
 
     Loops nest channels-last whatever the layout of the result, so that the channels, which are
     vectorised, are innermost in accumulators too. The channel axis is `c` where each group makes one channel or there is one group; else it is
-    `g` and `c` within the group. Reduce axes are the taps, then the input channels of a group.
+    `g` and `c` within the group. Reduce axes are the taps, then the input channels of a group;
+    those of extent 1 are left out, so that a pointwise convolution is seen to be a matrix product.
     """
     x, w = node.inputs[:2]
     kind, weight = lowering.types(x), lowering.types(w)
@@ -31,11 +32,14 @@ def lower_conv(node: Node, lowering: Lowering) -> None:
     out = lowering.axes_of(name, node.output, Layout.channels_last(kind.rank).order)
     axes, channel, group = _channel_axes(name, out.axes, groups, node.type.shape[1])
     names = _TAPS[len(window.kernel)]
-    taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True)]
+    taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True) if k > 1]
     depth = weight.shape[1]
     inner: list[Axis] = [Axis("k", depth, "reduce")] if depth > 1 else []
     k = var(f"{name}.k") if inner else Index()
-    at_taps = [var(f"{name}.{tap.name}") for tap in taps]
+    at_taps = [
+        var(f"{name}.{tap}") if k > 1 else Index()
+        for tap, k in zip(names, window.kernel, strict=True)
+    ]
     places = [
         y * stride + tap * dilation - pad
         for y, tap, stride, dilation, pad in zip(
