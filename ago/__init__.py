@@ -3,5 +3,6 @@
 from ago.api import optimize
 from ago.frontend import GraphBuilder, load
 from ago.ir.graph import Graph
+from ago.version import __version__
 
-__all__ = ["Graph", "GraphBuilder", "load", "optimize"]
+__all__ = ["Graph", "GraphBuilder", "__version__", "load", "optimize"]
