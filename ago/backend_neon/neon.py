@@ -87,7 +87,7 @@ NEON = Intrinsics(
         Row("store.3", "ago_store_3_neon({0}, {1})", "pv", store_first(3), "store"),
         Row("broadcast", "vld1q_dup_f32({0})", "p", spread(_LANES), "load"),
         Row("splat", "vdupq_n_f32({0})", "s", spread(_LANES), "move"),
-        Row("set", "(float32x4_t){{{0}, {1}, {2}, {3}}}", "s" * _LANES, gather, "move"),
+        Row("set", "((float32x4_t){{{0}, {1}, {2}, {3}}})", "s" * _LANES, gather, "move"),
         *(_lane(lane) for lane in range(_LANES)),
         *(_fma_lane(lane) for lane in range(_LANES)),
     )
@@ -99,6 +99,7 @@ NEON = Intrinsics(
             "div": "vdivq_f32({0}, {1})",
             "max": "vmaxq_f32({0}, {1})",
             "min": "vminq_f32({0}, {1})",
+            "nanmax": "vmaxq_f32({0}, {1})",
             "fma": "vfmaq_f32({2}, {0}, {1})",
         },
         "v",

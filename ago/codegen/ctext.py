@@ -40,6 +40,11 @@ HELPERS: Mapping[str, str] = {
         "/* b where either is NaN */\n"
         "static inline float ago_min_f32(float a, float b) {\n    return a < b ? a : b;\n}\n"
     ),
+    "ago_nanmax_f32": (
+        "/* NaN where either is NaN */\n"
+        "static inline float ago_nanmax_f32(float a, float b) {\n"
+        "    return a > b || a != a ? a : b;\n}\n"
+    ),
 }
 """C functions that generated code may call, by name."""
 

@@ -91,9 +91,19 @@ def minimum(a: Lanes, b: Lanes) -> Lanes:
 
 
 def fused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
-    """`a * b + c`, rounded once up to the rare double rounding through float64."""
-    exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-    return exact.astype(np.float32)
+    """`a * b + c`, rounded once.
+
+    The product is exact in float64. The sum is rounded to odd, so that its rounding to float32 is
+    that of the exact sum (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+    """
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + addend
+    virtual = total - product
+    error = (product - (total - virtual)) + (addend - virtual)
+    even = total.view(np.int64) & 1 == 0
+    inexact = np.isfinite(total) & (error != 0) & even
+    odd = np.nextafter(total, np.copysign(np.inf, error))
+    return np.where(inexact, odd, total).astype(np.float32)
 
 
 def arithmetic(
@@ -118,6 +128,7 @@ def arithmetic(
         "div": (2, np.divide, "divide"),
         "max": (2, maximum, "arithmetic"),
         "min": (2, minimum, "arithmetic"),
+        "nanmax": (2, np.maximum, "arithmetic"),
         "fma": (3, fused, "arithmetic"),
     }
     own = semantics or {}

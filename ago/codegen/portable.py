@@ -17,6 +17,7 @@ _SCALAR = {
     "div": "({0} / {1})",
     "max": "ago_max_f32({0}, {1})",
     "min": "ago_min_f32({0}, {1})",
+    "nanmax": "ago_nanmax_f32({0}, {1})",
 }
 
 

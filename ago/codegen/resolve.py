@@ -127,7 +127,7 @@ class _Resolver:
         extent = simplify(hi - lo, context.ranges)
         if not variables(extent) <= context.expanded:
             raise CodegenError(
-                f"{self._program.name}: the {loop.kind} loop {loop.name} runs {extent} times, "
+                f"{self._program.name}: the {loop.kind} loop {loop.name} runs {loop.extent} times, "
                 "which no cut of the loops around it makes constant; use another tail or keep it "
                 "serial"
             )

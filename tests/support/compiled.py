@@ -95,19 +95,22 @@ def run_compiled(program: Program, target: str, arrays: Arrays) -> dict[str, np.
     feeds = [np.ascontiguousarray(arrays[info.name], np.float32) for info in model.inputs]
     with tempfile.TemporaryDirectory() as directory:
         path = build(model, "shared", Path(directory) / f"m{library_suffix()}")
-        results = _call(model, path, feeds)
+        results = call(model, path, feeds)
     return {info.name: result for info, result in zip(model.outputs, results, strict=True)}
 
 
-def _call(model: Artifact, path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
+def call(model: Artifact, path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
+    """Run a library of `model`: its outputs, which are NaN where it wrote nothing."""
     shapes = [info.shape for info in model.outputs]
     if not runs_on_host(model.target):
-        run = Emulator(path).call("m_run", feeds, shapes, model.weights, model.workspace_bytes)
+        run = Emulator(path).call(
+            f"{model.name}_run", feeds, shapes, model.weights, model.workspace_bytes
+        )
         return list(run.outputs)
     outputs = [np.full(shape, np.nan, np.float32) for shape in shapes]
     weights = aligned_array(max(1, len(model.weights)), np.uint8)
     weights[: len(model.weights)] = np.frombuffer(model.weights, np.uint8)
     workspace = aligned_array(max(1, model.workspace_bytes), np.uint8)
     workspace[:] = 0xFF
-    Library(path, "m").run(feeds, outputs, weights, workspace)
+    Library(path, model.name).run(feeds, outputs, weights, workspace)
     return outputs

@@ -1,0 +1,167 @@
+"""Every row of every table, compiled and run, does what its numpy semantics say."""
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ago.codegen.ctext import HELPERS, used_helpers
+from ago.codegen.intrinsics import Intrinsics, Row
+from ago.codegen.model import helper_text
+from ago.ir.value import FUNCTIONS
+from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.build import build, library_suffix
+from ago.target import TARGETS
+from tests.support.compiled import HOST_TARGETS, TABLES, call
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-45, 3.4e38, -1.5, 2.0, 0.1875, -7.0]
+"""NaN, infinities, zeros, denormals, the largest, and numbers of few bits."""
+
+RUNNABLE = sorted({*HOST_TARGETS, "cortex-a76"})
+
+
+def operand_arrays(lanes: int) -> dict[str, np.ndarray]:
+    """Every pair of special values, and a third operand that is finite."""
+    pairs = np.array(list(itertools.product(SPECIAL, SPECIAL)), np.float32)
+    third = np.resize(np.array([0.5, -3.0, 1e-40, 4.0, 0.0], np.float32), len(pairs))
+    assert len(pairs) % lanes == 0
+    return {"a": pairs[:, 0].copy(), "b": pairs[:, 1].copy(), "c": third}
+
+
+def statement(row: Row, number: int, table: Intrinsics) -> str:
+    """C that computes chunk `i` of output `number`."""
+    width = 1 if row.name.startswith("scalar.") else table.lanes
+    out = f"out{number} + {width} * i"
+    if row.name.startswith("store"):
+        fill = table.rows["store"].c(out, table.rows["load"].c(f"b + {width} * i"))
+        return f"{fill}; {row.c(out, table.rows['load'].c(f'a + {width} * i'))};"
+    scalars = iter(range(table.lanes))
+    values = []
+    for letter, array in zip(row.operands, itertools.cycle("abc"), strict=False):
+        if letter == "p":
+            values.append(f"a + {width} * i")
+        elif letter == "v":
+            values.append(table.rows["load"].c(f"{array} + {width} * i"))
+        elif width == 1:
+            values.append(f"{array}[i]")
+        else:
+            values.append(f"a[{width} * i + {next(scalars)}]")
+    result = row.c(*values)
+    return f"({out})[0] = {result};" if width == 1 else f"{table.rows['store'].c(out, result)};"
+
+
+def expected(row: Row, arrays: dict[str, np.ndarray], lanes: int) -> np.ndarray:
+    if row.name.startswith("scalar."):
+        used = [arrays[array] for array in "abc"[: len(row.operands)]]
+        return row.semantics(*used)
+    chunks = []
+    for start in range(0, len(arrays["a"]), lanes):
+        a, b, c = (arrays[array][start : start + lanes] for array in "abc")
+        if row.name.startswith("store"):
+            chunks.append(row.semantics(b, a))
+        elif set(row.operands) == {"s"}:
+            chunks.append(row.semantics(*(a[k : k + 1] for k in range(len(row.operands)))))
+        else:
+            chunks.append(row.semantics(*(a, b, c)[: len(row.operands)]))
+    return np.concatenate(chunks)
+
+
+def all_rows(table: Intrinsics) -> list[Row]:
+    scalar = [
+        Row(f"scalar.{row.name}", row.template, row.operands, row.semantics, row.latency)
+        for row in table.scalar.values()
+    ]
+    return [*table.rows.values(), *scalar]
+
+
+def make_artifact(target: str) -> Artifact:
+    table = TABLES[target]
+    rows = all_rows(table)
+    size = len(SPECIAL) ** 2
+    lines = []
+    for number, row in enumerate(rows):
+        count = size if row.name.startswith("scalar.") else size // table.lanes
+        lines.append(f"    float *out{number} = outputs[{number}];")
+        lines.append(f"    for (int i = 0; i < {count}; ++i) {{ {statement(row, number, table)} }}")
+    body = "\n".join(lines)
+    helpers = helper_text(used_helpers(body, HELPERS.keys() | table.helpers.keys()), table)
+    includes = "".join(f"#include {header}\n" for header in table.headers)
+    arguments = "const void *const *inputs, void *const *outputs, const void *w, void *s"
+    source = f"""\
+#include "m.h"
+{includes}
+{helpers}
+int32_t m_run({arguments}) {{
+    const float *a = inputs[0], *b = inputs[1], *c = inputs[2];
+    (void)w, (void)s, (void)b, (void)c;
+{body}
+    return AGO_OK;
+}}
+int32_t m_step(int32_t i, {arguments}) {{
+    return i == 0 ? m_run(inputs, outputs, w, s) : AGO_ERROR_STEP;
+}}
+"""
+    header = f"""\
+#include "ago_runtime.h"
+AGO_EXPORT int32_t m_run({arguments});
+AGO_EXPORT int32_t m_step(int32_t i, {arguments});
+"""
+    return Artifact(
+        name="m",
+        sources={"m.h": header, "m.c": source},
+        weights=b"",
+        workspace_bytes=0,
+        inputs=tuple(TensorInfo(name, (size,)) for name in "abc"),
+        outputs=tuple(TensorInfo(row.name, (size,)) for row in rows),
+        target=TARGETS[target],
+        steps=("rows",),
+    )
+
+
+@pytest.mark.parametrize("target", RUNNABLE)
+def test_rows_compute_their_semantics(target):
+    table = TABLES[target]
+    arrays = operand_arrays(table.lanes)
+    artifact = make_artifact(target)
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(artifact, "shared", Path(directory) / f"m{library_suffix()}")
+        results = call(artifact, path, list(arrays.values()))
+    for row, result in zip(all_rows(table), results, strict=True):
+        with np.errstate(all="ignore"):
+            wanted = expected(row, arrays, table.lanes)
+        np.testing.assert_array_equal(result, wanted, err_msg=f"row {row.name}")
+
+
+def test_rows_compile_for_avx512():
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(make_artifact("x86-64-v4"), "shared", Path(directory) / f"m{library_suffix()}")
+        assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("target", sorted(TABLES))
+def test_tables_are_complete(target):
+    table = TABLES[target]
+    assert table.isa == TARGETS[target].isa
+    assert table.lanes == TARGETS[target].lanes
+    assert set(table.scalar) == {*FUNCTIONS, "fma"}
+    wanted: set[str] = set()
+    if table.lanes > 1:
+        wanted = {*FUNCTIONS, "fma", "load", "store", "broadcast", "splat", "set"}
+        wanted |= {f"{kind}.{k}" for kind in ("load", "store") for k in range(1, table.lanes)}
+    if table.lane_form:
+        wanted |= {f"{kind}.{k}" for kind in ("lane", "fma_lane") for k in range(table.lanes)}
+    assert set(table.rows) == wanted
+
+
+def test_only_neon_departs_from_the_meaning_of_max_and_only_at_a_nan_first():
+    a, b = operand_arrays(4)["a"], operand_arrays(4)["b"]
+    for target, table in TABLES.items():
+        if table.lanes == 1:
+            continue
+        for name, compare in (("max", np.greater), ("min", np.less)):
+            wanted = np.where(compare(a, b), a, b)
+            agrees = table.rows[name].semantics(a, b)
+            plain = ~np.isnan(a) if target == "cortex-a76" else np.ones(len(a), bool)
+            np.testing.assert_array_equal(agrees[plain], wanted[plain])
