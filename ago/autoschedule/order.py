@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ago.autoschedule.shape import Roles, reduction_axes, stage_loads
+from ago.autoschedule.shape import Roles, reduction_axis, stage_loads
 from ago.cost_model.analytic import stream_cycles
 from ago.ir.index import variables
 from ago.ir.nest import Buffer
@@ -68,7 +68,8 @@ def _traffic(
 def _operand_bytes(program: Program, part: Roles, lane: str) -> tuple[tuple[float, float], float]:
     reduction = part.reduction
     assert reduction is not None
-    lanes = {reduction.loop(a) for a in reduction_axes(part.output, reduction, lane)}
+    inner = reduction_axis(part.output, reduction, lane)
+    lanes = set() if inner is None else {reduction.loop(inner)}
     weights = inputs = private = 0.0
     for load in stage_loads(reduction):
         buffer = program.buffer(load.buffer)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ago.autoschedule.shape import Roles, reduction_axes
+from ago.autoschedule.shape import Roles, reduction_axis, stage_loads
 from ago.cost_model.analytic import Operand, TileProblem
-from ago.ir.index import variables
+from ago.ir.index import FloorDiv, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Load, loads
@@ -62,15 +62,12 @@ def tile_problem(
 
 
 def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tuple[int, ...]:
-    """Tile widths in vectors: any up to a limit; for a grouped axis, divisors of a group."""
+    """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group."""
     assert part.reduction is not None
     vectors = part.output.axis(lane).extent // lanes
-    axes = reduction_axes(part.output, part.reduction, lane)
-    if len(axes) > 1:
-        group = part.reduction.axis(axes[-1]).extent
-        if group % lanes == 0:
-            return tuple(v for v in range(1, _WIDEST + 1) if (group // lanes) % v == 0)
-        return (1,)
+    group = _group(part.reduction, _loops(part, part.reduction, lane))
+    if group > 1:
+        return tuple(v for v in range(1, _WIDEST + 1) if (group // lanes) % v == 0) or (1,)
     counts = range(1, vectors + 1)
     return tuple(sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST}))
 
@@ -84,7 +81,17 @@ def _interior(program: Program, loop: str, extent: int) -> int:
 def _loops(part: Roles, reduction: Stage, axis: str | None) -> set[str]:
     if axis is None:
         return set()
-    return {reduction.loop(a) for a in reduction_axes(part.output, reduction, axis)}
+    inner = reduction_axis(part.output, reduction, axis)
+    return set() if inner is None else {reduction.loop(inner)}
+
+
+def _group(reduction: Stage, loops: set[str]) -> int:
+    """Elements along some loops that read the same input: the divisor of a group; 1 without."""
+    atoms = (a for load in stage_loads(reduction) for index in load.index for a, _ in index.terms)
+    return min(
+        (a.divisor for a in atoms if isinstance(a, FloorDiv) and loops & variables(a.value)),
+        default=1,
+    )
 
 
 def _mentions(load: Load, loops: set[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ago.ir.index import Index, Var, variables
+from ago.ir.index import FloorDiv, Index, Var, var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Condition, Load, Select, Value, loads
@@ -22,12 +22,16 @@ class Roles:
         output: The stage that writes the program's output; its loops are tiled.
         reduction: The stage computed at the output's tile; None in an element-wise program.
         lane_axis: Axis of `output` that is vectorised; None where no axis suits.
-        row_axis: Axis of `output` tiled by rows; None where all other extents are 1 or absent.
+        tile_axis: Axis of `output` tiled innermost: the vectorised one, or where none suits the
+            innermost that the reduction shares; None in a scalar.
+        row_axis: Another axis of `output`, tiled by rows, longer than 1 if there is one; None if
+            it has no other.
     """
 
     output: Stage
     reduction: Stage | None
     lane_axis: str | None
+    tile_axis: str | None
     row_axis: str | None
 
 
@@ -43,17 +47,26 @@ def plain_stages(program: Program) -> list[str]:
     ]
 
 
-def roles(program: Program) -> Roles | None:
-    """The roles in a program of one output stage and at most one reduction; None for others."""
+def roles(program: Program, lanes: int) -> Roles | None:
+    """The roles in a program of one output stage and at most one reduction; None for others.
+
+    Args:
+        program: The program.
+        lanes: float32 lanes of a vector.
+    """
     reductions = [s for s in program.stages if s.reduce is not None]
     outputs = [s for s in program.stages if s.reduce is None]
     if len(outputs) != 1 or len(reductions) > 1:
         return None
     output, reduction = outputs[0], (reductions[0] if reductions else None)
-    lane = _lane_axis(program, output, reduction)
-    tiled = lane or output.axes[-1].name
-    others = [a for a in output.axes if a.name != tiled and a.extent > 1]
-    return Roles(output, reduction, lane, others[-1].name if others else None)
+    lane = _lane_axis(program, output, reduction, lanes)
+    names = [a.name for a in output.axes]
+    shared = [n for n in names if reduction is None or reduction_axis(output, reduction, n)]
+    if reduction is not None and not shared:
+        return None
+    tiled = lane or (shared[-1] if shared else None)
+    others = sorted((a for a in output.axes if a.name != tiled), key=lambda a: a.extent > 1)
+    return Roles(output, reduction, lane, tiled, others[-1].name if others else None)
 
 
 def _is_variable(index: Index) -> bool:
@@ -63,7 +76,9 @@ def _is_variable(index: Index) -> bool:
     return False
 
 
-def _lane_axis(program: Program, output: Stage, reduction: Stage | None) -> str | None:
+def _lane_axis(
+    program: Program, output: Stage, reduction: Stage | None, lanes: int
+) -> str | None:
     """The innermost axis along which every load is contiguous, the same for all, or constant.
 
     An axis along which the store is contiguous too goes before others; with a reduction, a strided
@@ -73,15 +88,14 @@ def _lane_axis(program: Program, output: Stage, reduction: Stage | None) -> str 
     others = [a for a in output.axes if a not in contiguous] if reduction is not None else []
     for axis in [*reversed(contiguous), *reversed(others)]:
         name = output.loop(axis.name)
-        inner = [] if reduction is None else reduction_axes(output, reduction, axis.name)
-        own = all(_suits(program, load, name) for load in stage_loads(output))
-        theirs = reduction is None or (
-            bool(inner)
-            and all(
-                _suits(program, load, reduction.loop(inner[-1])) for load in stage_loads(reduction)
-            )
-        )
-        if own and theirs:
+        if not all(_suits(program, load, name, lanes) for load in stage_loads(output)):
+            continue
+        if reduction is None:
+            return axis.name
+        inner = reduction_axis(output, reduction, axis.name)
+        if inner is not None and all(
+            _suits(program, load, reduction.loop(inner), lanes) for load in stage_loads(reduction)
+        ):
             return axis.name
     return None
 
@@ -92,19 +106,30 @@ def stage_loads(stage: Stage) -> list[Load]:
     return [load for value in values for load, _ in loads(value)]
 
 
-def _suits(program: Program, load: Load, loop: str) -> bool:
-    """Whether a load vectorises along a loop."""
+def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:
+    """Whether a load vectorises along a loop: lanes are neighbours, or read the same element."""
     buffer = program.buffer(load.buffer)
     if buffer.scope == "constant" or program.writer(load.buffer) is not None:
         return True
     *outer, last = load.index or (Index(),)
-    if any(loop in variables(i) for i in outer):
+    if not all(_is_uniform(i, loop, lanes) for i in outer):
         return False
-    return loop not in variables(last) or last.coefficient(loop) == 1
+    return last.coefficient(loop) == 1 or _is_uniform(last, loop, lanes)
 
 
-def reduction_axes(output: Stage, reduction: Stage, axis: str) -> list[str]:
-    """The reduction's axes that an axis of the output becomes: two for a grouped channel."""
+def _is_uniform(index: Index, loop: str, lanes: int) -> bool:
+    """Whether an index is the same in all lanes of each vector of a loop."""
+    for atom, _ in index.terms:
+        match atom:
+            case FloorDiv(value, divisor) if value == var(loop) and divisor % lanes == 0:
+                continue
+        if loop in variables(Index(((atom, 1),))):
+            return False
+    return True
+
+
+def reduction_axis(output: Stage, reduction: Stage, axis: str) -> str | None:
+    """The reduction's axis that an axis of the output becomes; None where it is broadcast."""
     name = output.loop(axis)
     for load in stage_loads(output):
         if load.buffer != reduction.buffer:
@@ -112,8 +137,8 @@ def reduction_axes(output: Stage, reduction: Stage, axis: str) -> list[str]:
         for place, index in enumerate(load.index):
             if name in variables(index):
                 ours = variables(reduction.index[place])
-                return [a.name for a in reduction.axes if reduction.loop(a.name) in ours]
-    return []
+                return next((a.name for a in reduction.axes if reduction.loop(a.name) in ours), None)
+    return None
 
 
 def guarded_axes(stage: Stage) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ago.autoschedule.order import outer_orders
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.problem import tile_problem, vector_choices
-from ago.autoschedule.shape import Roles, guarded_axes, plain_stages, reduction_axes, roles
+from ago.autoschedule.shape import Roles, guarded_axes, plain_stages, reduction_axis, roles
 from ago.cost_model.analytic import MAX_UNROLLED, TileProblem, candidate_tiles
 from ago.errors import ScheduleError
 from ago.ir.nest import Stage
@@ -48,14 +48,14 @@ def schedule_program(program: Program, target: Target, chooser: Chooser | None =
     for found in schedule.program.stages:
         if found.reduce and schedule.program.buffer(found.buffer).scope == "output":
             schedule.apply(cache_write, found.name)
-    part = roles(schedule.program)
+    part = roles(schedule.program, target.lanes)
     if part is None:
         return schedule
     _collapse_spatial(schedule, part.output)
     lanes = _round_lanes(schedule, target)
-    part = roles(schedule.program)
+    part = roles(schedule.program, lanes)
     assert part is not None
-    _peel_border(schedule, part.output)
+    _peel_border(schedule, part)
     if part.reduction is None:
         _schedule_elementwise(schedule, part, lanes)
     else:
@@ -79,7 +79,7 @@ def _collapse_spatial(schedule: Schedule, output: Stage) -> None:
 
 def _round_lanes(schedule: Schedule, target: Target) -> int:
     """Round the vectorised axis to whole vectors; returns the lanes to use, 1 for scalar code."""
-    part = roles(schedule.program)
+    part = roles(schedule.program, target.lanes)
     assert part is not None
     if part.lane_axis is None:
         return 1
@@ -91,10 +91,16 @@ def _round_lanes(schedule: Schedule, target: Target) -> int:
     return target.lanes
 
 
-def _peel_border(schedule: Schedule, output: Stage) -> None:
-    """Move the borders, where a guard fails, into nests of their own around the interior."""
+def _peel_border(schedule: Schedule, part: Roles) -> None:
+    """Move the borders, where a guard fails, into nests of their own around the interior.
+
+    Borders along the vectorised axis become lane masks.
+    """
+    output = part.output
     names = [output.loop(a.name) for a in output.axes]
     for axis in guarded_axes(output):
+        if axis == part.lane_axis:
+            continue
         loop = output.loop(axis)
         schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
         try:
@@ -122,8 +128,8 @@ def _schedule_reduction(
 ) -> None:
     """Tile the output in registers, compute the reduction at the tile, unroll and vectorise."""
     output, program = part.output, schedule.program
-    lane = part.lane_axis or output.axes[-1].name
-    row = part.row_axis or next((a.name for a in output.axes if a.name != lane), None)
+    lane, row = part.tile_axis, part.row_axis
+    assert lane is not None
     problem = tile_problem(program, part, lane, row, lanes)
     choices = vector_choices(program, part, lane, lanes)
     tiles = candidate_tiles(problem, target, choices)
@@ -179,10 +185,13 @@ def _reduction_loops(
 ) -> list[str]:
     """Split the reduction's lane loop; returns its loops over the tile, innermost last."""
     lane, row = axes
-    lane_loop = reduction.loop(reduction_axes(part.output, reduction, lane)[-1])
+    inner = reduction_axis(part.output, reduction, lane)
+    assert inner is not None
+    lane_loop = reduction.loop(inner)
     schedule.apply(split, lane_loop, lanes)
-    rows = [] if row is None else reduction_axes(part.output, reduction, row)
-    return [*(reduction.loop(a) for a in rows), f"{lane_loop}.0", f"{lane_loop}.1"]
+    outer = None if row is None else reduction_axis(part.output, reduction, row)
+    rows = [] if outer is None else [reduction.loop(outer)]
+    return [*rows, f"{lane_loop}.0", f"{lane_loop}.1"]
 
 
 def _order_reduction(

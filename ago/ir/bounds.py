@@ -7,6 +7,7 @@ found. All results are sound: an interval may be wider than the set of values, n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from ago.ir.index import (
@@ -119,10 +120,22 @@ def _decide(atom: Atom, ranges: Ranges) -> Index | None:
             low, high = interval(value, ranges)
             if low // divisor == high // divisor:
                 return Index((), low // divisor)
+            return _coarser(value, divisor, ranges)
         case Mod(value, divisor):
             low, high = interval(value, ranges)
             if low // divisor == high // divisor:
                 return value - (low // divisor) * divisor
+    return None
+
+
+def _coarser(value: Index, divisor: int, ranges: Ranges) -> Index | None:
+    """`value // divisor` without the terms too small to matter: `(8 * x + i) // 16` is `x // 2`."""
+    for step in sorted({math.gcd(c, divisor) for _, c in value.terms} - {1}, reverse=True):
+        coarse = tuple((atom, c // step) for atom, c in value.terms if c % step == 0)
+        fine = tuple((atom, c) for atom, c in value.terms if c % step)
+        low, high = interval(Index(fine, value.const % step), ranges)
+        if 0 <= low and high < step:
+            return Index(coarse, value.const // step) // (divisor // step)
     return None
 
 

@@ -7,22 +7,21 @@ from collections.abc import Sequence
 from ago.ir.attributes import read_float, read_int
 from ago.ir.graph import Node
 from ago.ir.index import Index, var
-from ago.ir.lowering.context import Lowering
+from ago.ir.lowering.context import TAPS, Lowering
 from ago.ir.nest import Axis
 from ago.ir.ops.window import Window
 from ago.ir.tensor import Layout, TensorType
 from ago.ir.value import Condition, Const, Select, Value, mul
-
-_TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
 
 
 def lower_conv(node: Node, lowering: Lowering) -> None:
     """Convolution of any group, stride, dilation and padding.
 
     Loops nest channels-last whatever the layout of the result, so that the channels, which are
-    vectorised, are innermost in accumulators too. The channel axis is `c` where each group makes one channel or there is one group; else it is
-    `g` and `c` within the group. Reduce axes are the taps, then the input channels of a group;
-    those of extent 1 are left out, so that a pointwise convolution is seen to be a matrix product.
+    vectorised, are innermost in accumulators too. The group is `c` divided by the channels that a
+    group makes, an index of the input only. Reduce axes are the taps, then the input channels of a
+    group; those of extent 1 are left out, so that a pointwise convolution is seen to be a matrix
+    product.
     """
     x, w = node.inputs[:2]
     kind, weight = lowering.types(x), lowering.types(w)
@@ -30,8 +29,9 @@ def lower_conv(node: Node, lowering: Lowering) -> None:
     window = Window.read(node.attrs, weight.shape[2:])
     name = lowering.stage_name("conv")
     out = lowering.axes_of(name, node.output, Layout.channels_last(kind.rank).order)
-    axes, channel, group = _channel_axes(name, out.axes, groups, node.type.shape[1])
-    names = _TAPS[len(window.kernel)]
+    channel = out.index[1]
+    group = Index() if groups == 1 else channel // (node.type.shape[1] // groups)
+    names = TAPS[len(window.kernel)]
     taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True) if k > 1]
     depth = weight.shape[1]
     inner: list[Axis] = [Axis("k", depth, "reduce")] if depth > 1 else []
@@ -54,25 +54,9 @@ def lower_conv(node: Node, lowering: Lowering) -> None:
     init: Value = Const(0.0)
     if len(node.inputs) > 2 and node.inputs[2]:
         init = lowering.load(node.inputs[2], (channel,), f"{name}_bias")
-    index = (out.index[0], channel, *out.index[2:])
-    lowering.store(node, name, [*axes, *taps, *inner], index, value, reduce="add", init=init)
-
-
-def _channel_axes(
-    name: str, axes: Sequence[Axis], groups: int, channels: int
-) -> tuple[list[Axis], Index, Index]:
-    """The spatial axes with `c` split by groups, the output channel, and the group."""
-    per_group = channels // groups
-    c = var(f"{name}.c")
-    if groups == 1:
-        return list(axes), c, Index()
-    if per_group == 1:
-        return list(axes), c, c
-    g = var(f"{name}.g")
-    split: list[Axis] = []
-    for axis in axes:
-        split += [Axis("g", groups), Axis("c", per_group)] if axis.name == "c" else [axis]
-    return split, g * per_group + c, g
+    lowering.store(
+        node, name, [*out.axes, *taps, *inner], out.index, value, reduce="add", init=init
+    )
 
 
 def _inside(places: Sequence[Index], window: Window, kind: TensorType) -> Condition:
