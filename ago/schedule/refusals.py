@@ -61,6 +61,7 @@ REFUSALS: Mapping[str, str] = {
     "trace-workload": "a trace replays only on the workload it was made for",
     "unknown-primitive": "an instruction must name a primitive",
     "bad-instruction": "an instruction's arguments must be those of its primitive",
+    "repeated-decision": "each decision has a key of its own and is taken once",
     "missing-decision": "a replayed decision must be present in the trace",
     "outside-domain": "a decision must be one of the candidates offered",
 }

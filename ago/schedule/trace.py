@@ -215,7 +215,17 @@ class Schedule:
         self._instructions.append(Instruction(primitive.__name__, plain))
 
     def decide(self, key: str, candidates: Sequence[Decision]) -> Decision:
-        """Ask the chooser and record its answer; `candidates` has the favourite first."""
+        """Ask the chooser and record its answer.
+
+        Args:
+            key: Name of the decision, stable across runs.
+            candidates: Values to choose from, the favourite first.
+
+        Raises:
+            ScheduleError: `repeated-decision`, or the chooser's.
+        """
+        if key in self._decisions:
+            raise _refusal("repeated-decision", f"decision {key!r} was taken already")
         value = self._chooser.choose(key, candidates)
         self._decisions[key] = value
         return value

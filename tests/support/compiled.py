@@ -46,7 +46,9 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def emit(program: Program, target: str) -> Function:
-    return emit_function(program, TARGETS[target], TABLES[target])
+    isa = TARGETS[target].isa
+    table = next(table for table in TABLES.values() if table.isa == isa)
+    return emit_function(program, TARGETS[target], table)
 
 
 def artifact(program: Program, target: str, arrays: Arrays) -> Artifact:

@@ -106,6 +106,12 @@ def instruction(name: str, **args: object) -> Callable[[], Program]:
     return broken_trace(instructions=(Instruction(name, tuple(args.items())),))
 
 
+def decided_twice() -> None:
+    schedule = Schedule(MATMUL)
+    for _ in range(2):
+        schedule.decide("tile", [1, 2])
+
+
 def negate(program: Program) -> Program:
     """No primitive."""
     return program
@@ -291,6 +297,7 @@ CASES = [
     Case("bad-instruction", instruction("split", loop="C.j", factor="2")),
     Case("bad-instruction", instruction("split", loop="C.j", factor=2, tails="exact")),
     Case("bad-instruction", instruction("reorder", loops="C.j")),
+    Case("repeated-decision", decided_twice),
     Case("missing-decision", partial(ReplayChooser({"a": 1}).choose, "b", [1, 2])),
     Case("outside-domain", partial(ReplayChooser({"a": 3}).choose, "a", [1, 2])),
 ]

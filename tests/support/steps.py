@@ -1,0 +1,156 @@
+"""Random steps of a schedule: a primitive and arguments, mostly sensible and often illegal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from hypothesis import strategies as st
+
+from ago.ir.index import variables
+from ago.ir.nest import For, If, leaves, path_to
+from ago.ir.program import Program
+from ago.schedule.split import Tail
+from ago.schedule.tree import leaf_loads, loop_names, reads
+
+Step = tuple[str, tuple[object, ...]]
+"""Name of a primitive and its arguments."""
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+TAILS = [*get_args(Tail), "wrong"]
+
+
+def draw_step(
+    draw: Draw, program: Program, name: str | None = None, subject: str | None = None
+) -> Step:
+    """A step on `program`.
+
+    Args:
+        draw: Draws from a strategy.
+        program: The program.
+        name: The primitive; any for None.
+        subject: Its first argument, of compute_at and store_at only; any for None.
+    """
+    name = name or draw(st.sampled_from(sorted(_ARGUMENTS)))
+    if name == "compute_at":
+        return name, _compute_at(draw, program, subject)
+    if name == "store_at":
+        return name, _store_at(draw, program, subject)
+    return name, _ARGUMENTS[name](draw, program)
+
+
+def perfect_nest(program: Program, loop: str) -> list[str]:
+    """Names of `loop` and of the loops perfectly nested in it."""
+    names = []
+    (*_, stmt) = path_to(program.body, loop) or (None,)
+    while isinstance(stmt, For | If):
+        if isinstance(stmt, For):
+            names.append(stmt.name)
+        if len(stmt.body) != 1:
+            break
+        (stmt,) = stmt.body
+    return names
+
+
+def _one(draw: Draw, candidates: Sequence[object]) -> object:
+    return draw(st.sampled_from(list(candidates)))
+
+
+def _loop(draw: Draw, program: Program) -> object:
+    return _one(draw, [*loop_names(program), "no.loop"])
+
+
+def _stage(draw: Draw, program: Program) -> object:
+    """Later stages are more likely: schedules go from consumer to producer."""
+    return _one(draw, [s.name for s in reversed(program.stages)])
+
+
+def _split(draw: Draw, program: Program) -> tuple[object, ...]:
+    factor = draw(st.sampled_from([2, 3, 1, 4, 5, 9, 0]))
+    return _loop(draw, program), factor, _one(draw, TAILS)
+
+
+def _reorder(draw: Draw, program: Program) -> tuple[object, ...]:
+    nest = perfect_nest(program, str(_loop(draw, program)))
+    chosen = draw(st.permutations(nest)) if nest else []
+    chosen = chosen[: draw(st.sampled_from([len(chosen), len(chosen), 2, 1]))]
+    wrong: list[list[object]] = [[], [], [], [], ["no.loop"], chosen[:1], [loop_names(program)[0]]]
+    return ((*chosen, *_one(draw, wrong)),)
+
+
+def _compute_at(draw: Draw, program: Program, stage: str | None = None) -> tuple[object, ...]:
+    stage = stage or _stage(draw, program)
+    buffer = program.stage(str(stage)).buffer
+    readers = [n for n in loop_names(program) if reads(path_to(program.body, n)[-1].body, buffer)]
+    return stage, _one(draw, [*readers, *loop_names(program)[:1]])
+
+
+def _store_at(draw: Draw, program: Program, buffer: str | None = None) -> tuple[object, ...]:
+    moved = [b.name for b in program.buffers if b.scope not in ("input", "output", "constant")]
+    buffer = buffer or _one(draw, [*moved, program.buffers[0].name])
+    homes = [
+        name
+        for name in loop_names(program)
+        if any(leaf.buffer == buffer for leaf in leaves(path_to(program.body, name)[-1].body))
+    ]
+    home = _one(draw, [*homes, *loop_names(program)[:1]])
+    return buffer, home, _one(draw, ["register", "stack", "workspace", "wrong"])
+
+
+def _pack(draw: Draw, program: Program) -> tuple[object, ...]:
+    constants = [b.name for b in program.buffers if b.scope == "constant"]
+    buffer = _one(draw, [*constants, program.buffers[0].name])
+    used = {
+        name
+        for leaf in leaves(program.body)
+        for load, guard in leaf_loads(leaf)
+        if load.buffer == buffer
+        for index in (*load.index, *guard)
+        for name in variables(index)
+    }
+    loops = draw(st.permutations(sorted(used)))
+    return buffer, (*loops, *draw(st.sampled_from([(), (), (), loop_names(program)[-1:]])))
+
+
+def _partition_loop(draw: Draw, program: Program) -> tuple[object, ...]:
+    return _loop(draw, program), draw(st.integers(0, 3)), draw(st.integers(1, 5))
+
+
+def _collapse(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    axes = [a.name for a in program.stage(stage).axes]
+    first = draw(st.integers(0, max(len(axes) - 2, 0)))
+    return stage, axes[first], axes[min(first + 1, len(axes) - 1)]
+
+
+def _round_axis(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    axes = [a.name for a in program.stage(stage).axes]
+    return stage, _one(draw, [*reversed(axes), "none"]), draw(st.sampled_from([4, 2, 8, 0]))
+
+
+def _only_loop(draw: Draw, program: Program) -> tuple[object, ...]:
+    return (_loop(draw, program),)
+
+
+def _only_stage(draw: Draw, program: Program) -> tuple[object, ...]:
+    return (_stage(draw, program),)
+
+
+_ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
+    "cache_write": _only_stage,
+    "collapse": _collapse,
+    "compute_at": _compute_at,
+    "inline": _only_stage,
+    "pack": _pack,
+    "partition_loop": _partition_loop,
+    "peel": _only_loop,
+    "reorder": _reorder,
+    "round_axis": _round_axis,
+    "specialize": _only_loop,
+    "split": _split,
+    "store_at": _store_at,
+    "unroll": _only_loop,
+    "vectorize": _only_loop,
+}
