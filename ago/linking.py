@@ -131,7 +131,9 @@ def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -
     tensors: list[Tensor] = []
     for number, kernel in enumerate(kernels):
         for value in kernel.subgraph.outputs:
-            first[value] = last[value] = number
+            root = views.get(value, value)
+            first.setdefault(root, number)
+            last[root] = number
         for value in kernel.subgraph.inputs:
             last[views.get(value, value)] = number
         for buffer in kernel.scheduled.buffers:

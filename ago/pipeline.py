@@ -183,13 +183,20 @@ def is_view_only(graph: Graph, subgraph: Subgraph) -> bool:
 
 
 def view_sources(graph: Graph) -> dict[str, str]:
-    """The value in whose memory each view lies, by the view's name."""
+    """The value whose memory each view shares, by the view's name."""
     sources: dict[str, str] = {}
     for node in graph.nodes:
-        if _is_free_view(graph, node):
-            source = node.inputs[0]
-            sources[node.output] = sources.get(source, source)
-    return sources
+        if node.op == "Concat" and _is_free_view(graph, node):
+            sources.update((value, node.output) for value in node.inputs)
+        elif _is_free_view(graph, node):
+            sources[node.output] = node.inputs[0]
+    return {view: _root(sources, view) for view in sources}
+
+
+def _root(sources: Mapping[str, str], value: str) -> str:
+    while value in sources:
+        value = sources[value]
+    return value
 
 
 def _is_free_view(graph: Graph, node: Node) -> bool:

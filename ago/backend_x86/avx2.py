@@ -55,6 +55,12 @@ def _store_helper(count: int) -> str:
     return f"static inline void ago_store_{count}_avx2(float *p, __m256 v) {{\n{body}\n}}\n"
 
 
+_NANMAX = """static inline __m256 ago_nanmax_avx2(__m256 a, __m256 b) {
+    const __m256 nan = _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
+    return _mm256_blendv_ps(_mm256_max_ps(a, b), a, nan);
+}
+"""
+
 AVX2 = Intrinsics(
     isa="avx2",
     lanes=_LANES,
@@ -83,11 +89,13 @@ AVX2 = Intrinsics(
             "div": "_mm256_div_ps({0}, {1})",
             "max": "_mm256_max_ps({0}, {1})",
             "min": "_mm256_min_ps({0}, {1})",
+            "nanmax": "ago_nanmax_avx2({0}, {1})",
             "fma": "_mm256_fmadd_ps({0}, {1}, {2})",
         },
         "v",
     ),
     scalar=SCALAR_FMA,
-    helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)},
+    helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)}
+    | {"ago_nanmax_avx2": _NANMAX},
 )
 """The table of `avx2` targets."""

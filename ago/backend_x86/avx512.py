@@ -33,6 +33,12 @@ def _partial_store(count: int) -> Row:
     return Row(f"store.{count}", template, "pv", store_first(count), "store")
 
 
+_NANMAX = """static inline __m512 ago_nanmax_avx512(__m512 a, __m512 b) {
+    const __mmask16 nan = _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+    return _mm512_mask_mov_ps(_mm512_max_ps(a, b), nan, a);
+}
+"""
+
 AVX512 = Intrinsics(
     isa="avx512",
     lanes=_LANES,
@@ -61,10 +67,12 @@ AVX512 = Intrinsics(
             "div": "_mm512_div_ps({0}, {1})",
             "max": "_mm512_max_ps({0}, {1})",
             "min": "_mm512_min_ps({0}, {1})",
+            "nanmax": "ago_nanmax_avx512({0}, {1})",
             "fma": "_mm512_fmadd_ps({0}, {1}, {2})",
         },
         "v",
     ),
     scalar=SCALAR_FMA,
+    helpers={"ago_nanmax_avx512": _NANMAX},
 )
 """The table of `avx512` targets."""

@@ -134,7 +134,7 @@ def _coarser(value: Index, divisor: int, ranges: Ranges) -> Index | None:
         coarse = tuple((atom, c // step) for atom, c in value.terms if c % step == 0)
         fine = tuple((atom, c) for atom, c in value.terms if c % step)
         low, high = interval(Index(fine, value.const % step), ranges)
-        if 0 <= low and high < step:
+        if low >= 0 and high < step:
             return Index(coarse, value.const // step) // (divisor // step)
     return None
 

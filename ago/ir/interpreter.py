@@ -53,6 +53,11 @@ def ir_min(a: float, b: float) -> float:
     return a if a < b else b
 
 
+def ir_nanmax(a: float, b: float) -> float:
+    """The larger of two numbers; NaN where either is NaN."""
+    return a if a > b or a != a else b
+
+
 def ir_alloc(name: str, shape: Position) -> Array:
     """A buffer of a program's own, filled with NaN."""
     return np.full(shape, np.nan)
@@ -68,6 +73,7 @@ PRELUDE: Mapping[str, object] = {
     "ir_div": ir_div,
     "ir_max": ir_max,
     "ir_min": ir_min,
+    "ir_nanmax": ir_nanmax,
     "ir_alloc": ir_alloc,
 }
 """What printed text calls: `exec(str(program), dict(PRELUDE))` defines its function."""

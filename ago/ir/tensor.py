@@ -52,16 +52,32 @@ def dtype_name(dtype: np.dtype[np.generic]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a wider innermost axis, shared with other tensors.
+
+    Attributes:
+        offset: First element of the part.
+        extent: Elements of the wider axis.
+    """
+
+    offset: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The physical order of a tensor's elements.
 
     Attributes:
         order: Physical axis `p` holds logical axis `order[p]`; the last one is contiguous.
         round: The innermost physical extent is rounded up to a multiple of this many elements.
+        within: Where the innermost axis is part of a wider one, as the inputs of a Concat are that
+            lie in its output; None where the tensor has memory of its own.
     """
 
     order: tuple[int, ...]
     round: int = 1
+    within: Slice | None = None
 
     def __post_init__(self) -> None:
         if sorted(self.order) != list(range(len(self.order))):
@@ -94,13 +110,22 @@ class Layout:
         if len(shape) != len(self.order):
             raise ValueError(f"layout of rank {len(self.order)} on the shape {shape}")
         extents = [shape[axis] for axis in self.order]
-        if extents:
+        if self.within is not None:
+            extents[-1] = self.within.extent
+        elif extents:
             extents[-1] = -(-extents[-1] // self.round) * self.round
         return tuple(extents)
 
+    @property
+    def offset(self) -> int:
+        """First element of the innermost axis in memory."""
+        return 0 if self.within is None else self.within.offset
+
     def __str__(self) -> str:
         order = ",".join(str(axis) for axis in self.order)
-        return f"({order})" + (f"^{self.round}" if self.round > 1 else "")
+        text = f"({order})" + (f"^{self.round}" if self.round > 1 else "")
+        part = self.within
+        return text if part is None else f"{text}+{part.offset}/{part.extent}"
 
 
 @dataclass(frozen=True, slots=True)

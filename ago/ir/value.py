@@ -60,6 +60,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "div": (2, "a / b"),
     "max": (2, "a if a > b else b"),
     "min": (2, "a if a < b else b"),
+    # NaN where either operand is NaN, for a maximum over elements of which any may be NaN.
+    "nanmax": (2, "a if a > b or a != a else b"),
 }
 """Scalar functions: operand count and meaning. Every backend implements each row."""
 

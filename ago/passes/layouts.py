@@ -1,7 +1,8 @@
 """The order in which activations lie in memory.
 
 Read `choose_layouts` first. Invariant: inputs, outputs and parameters of the graph stay row-major,
-and no layout changes what a node computes.
+and no layout changes what a node computes; a tensor that lies within another is written before
+the Concat that joins them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from ago.ir.attributes import read_int
 from ago.ir.graph import Graph, Layout, Node, TensorType
+from ago.ir.tensor import Slice
 
 
 def choose_layouts(graph: Graph, lanes: int) -> Graph:
@@ -27,23 +30,67 @@ def choose_layouts(graph: Graph, lanes: int) -> Graph:
         The same graph with layouts in its types.
     """
     types = {value: replace(kind, layout=None) for value, kind in graph.types.items()}
-    nodes = []
     for node in graph.nodes:
         for value in node.outputs:
             types[value] = _with_layout(graph, types, node, value, lanes)
-        nodes.append(replace(node, types=tuple(types[value] for value in node.outputs)))
-    return graph.with_nodes(nodes)
+    for node in reversed(graph.nodes):
+        if node.op == "Concat":
+            _place_inputs(graph, types, node, lanes)
+    return graph.with_nodes(
+        replace(node, types=tuple(types[value] for value in node.outputs)) for node in graph.nodes
+    )
+
+
+def _place_inputs(graph: Graph, types: dict[str, TensorType], node: Node, lanes: int) -> None:
+    """Let the inputs of a Concat lie in its output, so that it costs nothing, where they may.
+
+    They may if it concatenates along the contiguous axis of a tensor that is no output of the
+    graph, and each input is made by a node for this Concat once, lies nowhere else yet, and is made
+    of whole vectors: a rounded store would run into its neighbour.
+    """
+    kind = types[node.output]
+    layout = kind.layout
+    if layout is None or layout.order[-1] != read_int(node.attrs, "axis"):
+        return
+    axis, parts = layout.order[-1], [types[value] for value in node.inputs]
+    free = len(set(node.inputs)) == len(node.inputs) and all(
+        graph.producer(value) is not None
+        and value not in graph.outputs
+        and part.layout is not None
+        and part.layout.order == layout.order
+        and part.layout.within is None
+        and part.shape[axis] % lanes == 0
+        and not any(n.op in ("Reshape", "Identity") for n in graph.consumers(value))
+        and _producer_op(graph, value) not in ("Reshape", "Identity")
+        for value, part in zip(node.inputs, parts, strict=True)
+    )
+    if not free:
+        return
+    offset, extent = layout.offset, layout.physical_shape(kind.shape)[-1]
+    for value, part in zip(node.inputs, parts, strict=True):
+        slot = Layout(layout.order, 1, Slice(offset, extent))
+        types[value] = replace(part, layout=slot)
+        offset += part.shape[axis]
+
+
+def _producer_op(graph: Graph, value: str) -> str:
+    producer = graph.producer(value)
+    return "" if producer is None else producer.op
 
 
 def is_view(graph: Graph, node: Node) -> bool:
-    """Tell whether a Reshape or Identity may share its input's memory.
+    """Tell whether a node needs no code, because its result lies in memory already.
 
-    It may if each element stays at its place and the output is not longer in memory than the input.
+    A Reshape or Identity may share its input's memory if each element stays at its place and the
+    output is not longer than the input; a Concat needs no code if its inputs lie in its output.
 
     Args:
         graph: The graph, with layouts.
         node: Any of its nodes.
     """
+    if node.op == "Concat":
+        layouts = [graph.types[value].layout for value in node.inputs]
+        return all(layout is not None and layout.within is not None for layout in layouts)
     if node.op not in ("Reshape", "Identity"):
         return False
     return _same_memory(graph.types[node.inputs[0]], node.type)

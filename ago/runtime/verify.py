@@ -199,7 +199,7 @@ def _step_error(
     for name in step.inputs:
         place = anatomy.places[name]
         if place.kind == "workspace":
-            _write(workspace, place.position, to_physical(values[name], graph.type_of(name)))
+            _memory(workspace, place.position, graph.type_of(name))[...] = values[name]
     given = [np.ascontiguousarray(inputs[i.name], np.float32) for i in net.artifact.inputs]
     outputs = [np.full(info.shape, np.nan, np.float32) for info in net.artifact.outputs]
     for name in step.inputs:
@@ -213,8 +213,7 @@ def _step_error(
         if place.kind == "output":
             got = outputs[place.position]
         else:
-            raw = workspace[place.position : place.position + kind.nbytes]
-            got = from_physical(raw.view(np.float32), kind)
+            got = _memory(workspace, place.position, kind)
         errors.append(relative_error(got, values[name]))
     return max(errors, default=0.0)
 
@@ -238,36 +237,17 @@ def _diagnose(anatomy: Anatomy, bad: StepReport, values: Reference) -> str:
     return f"{where}; its only node is {step.nodes[0]}"
 
 
-def to_physical(array: npt.NDArray[np.float64], kind: TensorType) -> npt.NDArray[np.float32]:
-    """A value as it lies in memory, the rounding filled with NaN, which no result may depend on.
-
-    Args:
-        array: In logical order.
-        kind: Its type.
-    """
+def _memory(
+    workspace: npt.NDArray[np.uint8], offset: int, kind: TensorType
+) -> npt.NDArray[np.float32]:
+    """The elements of a tensor in the workspace, in logical order, as a view."""
     layout = kind.layout or Layout.row_major(kind.rank)
-    result = np.full(kind.physical_shape, np.nan, np.float32)
-    ordered = array.transpose(layout.order)
-    result[tuple(slice(extent) for extent in ordered.shape)] = ordered
-    return result
-
-
-def from_physical(data: npt.NDArray[np.float32], kind: TensorType) -> npt.NDArray[np.float32]:
-    """The logical value in memory that is laid out by `kind`.
-
-    Args:
-        data: Flat float32 elements, rounding included.
-        kind: The type.
-    """
-    layout = kind.layout or Layout.row_major(kind.rank)
-    array = data.reshape(kind.physical_shape)
-    ordered = array[tuple(slice(kind.shape[axis]) for axis in layout.order)]
-    return ordered.transpose(np.argsort(layout.order))
-
-
-def _write(workspace: npt.NDArray[np.uint8], offset: int, array: npt.NDArray[np.float32]) -> None:
-    raw = array.reshape(-1).view(np.uint8)
-    workspace[offset : offset + raw.size] = raw
+    raw = workspace[offset : offset + kind.nbytes].view(np.float32)
+    cut = [slice(kind.shape[axis]) for axis in layout.order]
+    if cut:
+        cut[-1] = slice(layout.offset, layout.offset + kind.shape[layout.order[-1]])
+    inverse = [layout.order.index(axis) for axis in range(kind.rank)]
+    return raw.reshape(kind.physical_shape)[tuple(cut)].transpose(inverse)
 
 
 def random_inputs(

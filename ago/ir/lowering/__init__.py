@@ -14,22 +14,30 @@ from ago.ir.graph import Graph, Node
 from ago.ir.lowering.context import Lowering
 from ago.ir.lowering.contraction import lower_conv, lower_gemm, lower_matmul
 from ago.ir.lowering.elementwise import binary, clip, identity, lower_elementwise, relu
-from ago.ir.lowering.movement import lower_pad, lower_reshape
-from ago.ir.lowering.reduction import lower_global_average_pool, lower_reduce_mean
+from ago.ir.lowering.movement import lower_concat, lower_pad, lower_reshape
+from ago.ir.lowering.reduction import (
+    lower_average_pool,
+    lower_global_average_pool,
+    lower_max_pool,
+    lower_reduce_mean,
+)
 from ago.ir.nest import Buffer
 from ago.ir.program import Program
 
 __all__ = ["LOWERINGS", "LoweredProgram", "Lowering", "lower_nodes", "require_lowerings"]
 
 LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
+    "AveragePool": lower_average_pool,
     "Add": lower_elementwise("add", binary("add")),
     "Clip": lower_elementwise("clip", clip),
+    "Concat": lower_concat,
     "Conv": lower_conv,
     "Div": lower_elementwise("div", binary("div")),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,
     "Identity": lower_elementwise("copy", identity),
     "MatMul": lower_matmul,
+    "MaxPool": lower_max_pool,
     "Mul": lower_elementwise("mul", binary("mul")),
     "Pad": lower_pad,
     "ReduceMean": lower_reduce_mean,

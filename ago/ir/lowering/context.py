@@ -15,6 +15,9 @@ from ago.ir.nest import Axis, Buffer, Scope, Stage
 from ago.ir.tensor import Layout, TensorType
 from ago.ir.value import Condition, Load, Value
 
+TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
+"""Names of a window's reduce axes, by the number of its spatial axes."""
+
 _AXIS_NAMES = {4: ("n", "c", "y", "x"), 3: ("n", "c", "x"), 2: ("n", "c"), 1: ("c",)}
 
 
@@ -154,4 +157,8 @@ def layout_of(kind: TensorType) -> Layout:
 
 
 def _physical(kind: TensorType, index: Sequence[Index | int]) -> tuple[Index, ...]:
-    return tuple(as_index(index[axis]) for axis in layout_of(kind).order)
+    layout = layout_of(kind)
+    place = [as_index(index[axis]) for axis in layout.order]
+    if layout.offset:
+        place[-1] = place[-1] + layout.offset
+    return tuple(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ago.ir.attributes import read_float, read_ints
+from ago.ir.attributes import read_float, read_int, read_ints
 from ago.ir.bounds import simplify
 from ago.ir.graph import Node
 from ago.ir.index import Index
@@ -30,6 +30,23 @@ def lower_pad(node: Node, lowering: Lowering) -> None:
     value: Value = lowering.load(x, places)
     if guard:
         value = Select(tuple(guard), value, Const(read_float(node.attrs, "value")))
+    lowering.store(node, name, out.axes, out.index, value)
+
+
+def lower_concat(node: Node, lowering: Lowering) -> None:
+    """The inputs one after the other: a choice by the position along the axis."""
+    axis = read_int(node.attrs, "axis")
+    name = lowering.stage_name("concat")
+    out = lowering.axes_of(name, node.output)
+    end = node.type.shape[axis]
+    value: Value = Const(0.0)
+    for source in reversed(node.inputs):
+        start = end - lowering.types(source).shape[axis]
+        at = out.index[axis] - start
+        place = [at if d == axis else i for d, i in enumerate(out.index)]
+        inside = (at, end - 1 - out.index[axis])
+        value = Select(inside, lowering.load(source, place), value)
+        end = start
     lowering.store(node, name, out.axes, out.index, value)
 
 
