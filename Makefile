@@ -57,4 +57,4 @@ $(VENV)/.installed-%: pyproject.toml setup.py tools/setup_venv.py
 	  echo "AGO needs Python 3.11 or later: install one, or say make PYTHON=/path/to/it" >&2; \
 	  exit 1; fi; \
 	"$$python" tools/setup_venv.py $(VENV) $(EXTRAS)
-	@touch $@
+	@touch $@ $(if $(filter %-dev,$@),$(VENV)/.installed-run)
