@@ -76,9 +76,7 @@ def _is_variable(index: Index) -> bool:
     return False
 
 
-def _lane_axis(
-    program: Program, output: Stage, reduction: Stage | None, lanes: int
-) -> str | None:
+def _lane_axis(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> str | None:
     """The innermost axis along which every load is contiguous, the same for all, or constant.
 
     An axis along which the store is contiguous too goes before others; with a reduction, a strided
@@ -93,11 +91,24 @@ def _lane_axis(
         if reduction is None:
             return axis.name
         inner = reduction_axis(output, reduction, axis.name)
-        if inner is not None and all(
-            _suits(program, load, reduction.loop(inner), lanes) for load in stage_loads(reduction)
+        if (
+            inner is not None
+            and not _is_bordered(output, reduction, name)
+            and all(
+                _suits(program, load, reduction.loop(inner), lanes)
+                for load in stage_loads(reduction)
+            )
         ):
             return axis.name
     return None
+
+
+def _is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:
+    """Whether the reduction's result is read only in a part of a loop's iterations."""
+    return any(
+        load.buffer == reduction.buffer and any(loop in variables(c) for c in condition)
+        for load, condition in loads(output.value)
+    )
 
 
 def stage_loads(stage: Stage) -> list[Load]:
@@ -137,7 +148,8 @@ def reduction_axis(output: Stage, reduction: Stage, axis: str) -> str | None:
         for place, index in enumerate(load.index):
             if name in variables(index):
                 ours = variables(reduction.index[place])
-                return next((a.name for a in reduction.axes if reduction.loop(a.name) in ours), None)
+                names = (a.name for a in reduction.axes if reduction.loop(a.name) in ours)
+                return next(names, None)
     return None
 
 

@@ -55,7 +55,7 @@ def schedule_program(program: Program, target: Target, chooser: Chooser | None =
     lanes = _round_lanes(schedule, target)
     part = roles(schedule.program, lanes)
     assert part is not None
-    _peel_border(schedule, part)
+    _peel_border(schedule, part.output, part.lane_axis if lanes > 1 else None)
     if part.reduction is None:
         _schedule_elementwise(schedule, part, lanes)
     else:
@@ -91,15 +91,14 @@ def _round_lanes(schedule: Schedule, target: Target) -> int:
     return target.lanes
 
 
-def _peel_border(schedule: Schedule, part: Roles) -> None:
+def _peel_border(schedule: Schedule, output: Stage, lane_axis: str | None) -> None:
     """Move the borders, where a guard fails, into nests of their own around the interior.
 
     Borders along the vectorised axis become lane masks.
     """
-    output = part.output
     names = [output.loop(a.name) for a in output.axes]
     for axis in guarded_axes(output):
-        if axis == part.lane_axis:
+        if axis == lane_axis:
             continue
         loop = output.loop(axis)
         schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
