@@ -1,0 +1,16 @@
+/* Calls one step of a compiled model many times, so that the call from Python does not count. */
+#include "ago_runtime.h"
+
+typedef int32_t (*ago_step)(int32_t index, const void *const *inputs, void *const *outputs,
+                            const void *weights, void *workspace);
+
+/* Returns the first error code, or AGO_OK. */
+AGO_EXPORT int32_t ago_repeat(ago_step step, int64_t times, int32_t index,
+                              const void *const *inputs, void *const *outputs, const void *weights,
+                              void *workspace) {
+    int32_t code = AGO_OK;
+    for (int64_t i = 0; i < times && code == AGO_OK; ++i) {
+        code = step(index, inputs, outputs, weights, workspace);
+    }
+    return code;
+}

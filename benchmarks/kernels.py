@@ -1,0 +1,171 @@
+"""Each kernel's share of the FMA peak: of every distinct layer of models, and of a grid of shapes.
+
+Read `Row` first. A low share has a reason or is a fault: `bound` is the time in which the level of
+memory that holds the kernel's data could deliver them, and a kernel within 1.3 times of it is
+marked `memory`.
+
+    python -m benchmarks.kernels MODEL.onnx ... [--grid]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ago.errors import AgoError
+from ago.frontend import load
+from ago.ir.graph import Graph
+from ago.models import MODELS
+from ago.options import Options
+from ago.pipeline import compile_graph
+from benchmarks.grid import grid
+from benchmarks.machine import Level, Machine, PeakProbe, measure
+from benchmarks.steps import Model, Timing, time_steps
+from benchmarks.tables import markdown_table, pin
+
+_HEADER = (
+    "kernel", "count", "MFLOP", "µs", "GFLOP/s", "share", "KiB", "level", "bound, µs", "", "decisions",
+)  # fmt: skip
+
+_NEAR = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A timed kernel with what explains its speed.
+
+    Attributes:
+        timing: Its time.
+        level: The level of memory in which its data live.
+        bound: Seconds in which that level could deliver them.
+    """
+
+    timing: Timing
+    level: Level
+    bound: float
+
+    @property
+    def is_memory_bound(self) -> bool:
+        """Whether the bandwidth explains the time."""
+        return self.timing.seconds <= _NEAR * self.bound
+
+    def cells(self) -> list[str]:
+        """Its line in the table."""
+        work, seconds = self.timing.workload, self.timing.seconds
+        return [
+            work.label,
+            str(self.timing.count),
+            f"{work.flop / 1e6:.2f}",
+            f"{1e6 * seconds:.1f}",
+            f"{work.flop / seconds / 1e9:.1f}",
+            f"{100 * self.timing.share:.0f} %",
+            f"{work.nbytes / 1024:.0f}",
+            self.level.name,
+            f"{1e6 * self.bound:.1f}",
+            "memory" if self.is_memory_bound else "",
+            work.decisions,
+        ]
+
+
+def model_rows(graph: Graph, machine: Machine) -> list[Row]:
+    """Time every distinct kernel of a model.
+
+    Args:
+        graph: The model.
+        machine: This machine, measured.
+
+    Raises:
+        UnsupportedError: It cannot be compiled.
+    """
+    model = Model(compile_graph(graph, Options(machine.host)))
+    jobs = [(model, step, count) for step, count in model.distinct_steps().items()]
+    return _rows(time_steps(jobs, PeakProbe(machine.host)), machine)
+
+
+def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], list[str]]:
+    """Time the kernels with multiply-adds of small graphs.
+
+    Args:
+        graphs: Of one convolution or matrix product each.
+        machine: This machine, measured.
+
+    Returns:
+        The rows, and a line for each graph that could not be compiled.
+    """
+    jobs, failures = [], []
+    for graph in graphs:
+        try:
+            model = Model(compile_graph(graph, Options(machine.host)))
+        except AgoError as error:
+            failures.append(f"{graph.name}: {error}")
+            continue
+        kernels = model.compilation.kernels
+        jobs += [(model, n, 1) for n, k in enumerate(kernels) if k.subgraph.complex_nodes]
+    return _rows(time_steps(jobs, PeakProbe(machine.host)), machine), failures
+
+
+def _rows(timings: Sequence[Timing], machine: Machine) -> list[Row]:
+    rows = []
+    for timing in timings:
+        work = timing.workload
+        level = machine.level_of(work.nbytes)
+        rows.append(Row(timing, level, level.seconds(work.read_bytes, work.written_bytes)))
+    return rows
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in Markdown."""
+    return markdown_table(_HEADER, [row.cells() for row in rows])
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Total time of a model's kernels and the share of the peak that they reach together."""
+    seconds = sum(row.timing.count * row.timing.seconds for row in rows)
+    ideal = sum(row.timing.count * row.timing.share * row.timing.seconds for row in rows)
+    return f"Sum: {1e3 * seconds:.2f} ms, {100 * ideal / seconds:.0f} % of the peak.\n"
+
+
+def model_section(models: Sequence[str], machine: Machine) -> str:
+    """A table for each model.
+
+    Args:
+        models: Paths of ONNX files, or names of networks in `ago.models`.
+        machine: This machine, measured.
+    """
+    parts = []
+    for name in models:
+        parts.append(f"### {Path(name).stem}\n")
+        try:
+            graph = MODELS[name]() if name in MODELS else load(name)
+            rows = model_rows(graph, machine)
+            parts += [table(rows), summary(rows)]
+        except AgoError as error:
+            parts.append(f"Skipped: {error}\n")
+    return "\n".join(parts)
+
+
+def grid_section(machine: Machine) -> str:
+    """The grid's table, and what in it could not be compiled."""
+    rows, failures = grid_rows(grid(), machine)
+    return "\n".join([table(rows), *(f"Skipped: {failure}\n" for failure in failures)])
+
+
+@click.command()
+@click.argument("models", nargs=-1)
+@click.option("--grid", "with_grid", is_flag=True, help="Time the grid of shapes, too.")
+@click.option("--core", default=0, help="The CPU to run on.")
+def main(models: tuple[str, ...], with_grid: bool, core: int) -> None:
+    """Time the kernels of MODELS: ONNX files, or networks that come with AGO."""
+    pin(core)
+    machine = measure()
+    if models:
+        click.echo(model_section(models, machine))
+    if with_grid:
+        click.echo(grid_section(machine))
+
+
+if __name__ == "__main__":
+    main()

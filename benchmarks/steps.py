@@ -1,0 +1,133 @@
+"""Timing single kernels of compiled models, beside the machine's peak.
+
+Read `Model` and `time_steps` first. A kernel runs inside its model, on the model's own weights and
+workspace: one call warms the caches, then a batch of calls is timed. Sweeps over all kernels are
+repeated, and each batch is followed by a batch of bare multiply-adds, so that a share of the peak
+compares what the machine did at the same moment.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ago.ir.workload import workload_key
+from ago.pipeline import Compilation
+from ago.runtime.build import build_cached
+from ago.runtime.library import aligned_array
+from benchmarks.machine import PeakProbe, batch_size
+from benchmarks.native import load_native
+from benchmarks.workloads import Workload, workload_of
+
+_ROUNDS = 12
+_SWEEPS = 3
+
+_TYPES = "const void *const *, void *const *, const void *, void *"
+_REPEAT = f"int32_t ago_repeat(int32_t (*)(int32_t, {_TYPES}), int64_t, int32_t, {_TYPES});"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One kernel's time.
+
+    Attributes:
+        workload: What it computes.
+        count: How many steps of the model share this kernel.
+        seconds: The fastest batch's time a call.
+        share: Its speed over that of the multiply-adds timed beside it; the median sweep's.
+    """
+
+    workload: Workload
+    count: int
+    seconds: float
+    share: float
+
+
+class Model:
+    """A compiled model, loaded for timing its steps.
+
+    Args:
+        compilation: Of this machine's target.
+
+    Attributes:
+        compilation: As given.
+    """
+
+    def __init__(self, compilation: Compilation) -> None:
+        self.compilation = compilation
+        artifact = compilation.artifact
+        path = build_cached(artifact)
+        ffi, native = load_native("repeat.c", _REPEAT, artifact.target)
+        ffi.cdef(f"int32_t {artifact.name}_step(int32_t, {_TYPES});")
+        self._library = ffi.dlopen(str(path))
+        self._step = ffi.addressof(self._library, f"{artifact.name}_step")
+        self._repeat = native.ago_repeat
+        rng = np.random.default_rng(0)
+        weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
+        weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
+        workspace = aligned_array(max(artifact.workspace_bytes // 4, 1))
+        workspace[:] = rng.standard_normal(workspace.shape)  # no denormals, no zero pages
+        inputs = [rng.standard_normal(i.shape).astype(np.float32) for i in artifact.inputs]
+        outputs = [aligned_array(info.shape) for info in artifact.outputs]
+        self._held = (weights, workspace, inputs, outputs)
+        self._arguments = (
+            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs]),
+            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in outputs]),
+            ffi.cast("void *", weights.ctypes.data),
+            ffi.cast("void *", workspace.ctypes.data),
+        )
+
+    def repeat(self, step: int, times: int) -> None:
+        """Run one step so many times."""
+        code = self._repeat(self._step, times, step, *self._arguments)
+        assert code == 0, f"step {step} failed with code {code}"
+
+    def sample(self, step: int, times: int) -> float:
+        """Seconds of one of `times` calls of a step, after a call that warms the caches."""
+        self.repeat(step, 1)
+        begin = time.perf_counter()
+        self.repeat(step, times)
+        return (time.perf_counter() - begin) / times
+
+    def distinct_steps(self) -> dict[int, int]:
+        """For each distinct workload, its first step and how many steps share it."""
+        first: dict[str, int] = {}
+        counts: dict[int, int] = {}
+        for number, kernel in enumerate(self.compilation.kernels):
+            step = first.setdefault(workload_key(kernel.lowered.program), number)
+            counts[step] = counts.get(step, 0) + 1
+        return counts
+
+
+def time_steps(jobs: Sequence[tuple[Model, int, int]], probe: PeakProbe) -> list[Timing]:
+    """Time steps of models.
+
+    Args:
+        jobs: Model, step, and how many steps of the model share its kernel.
+        probe: Multiply-adds of the same instruction set.
+
+    Returns:
+        One timing a job.
+    """
+    batches = [
+        batch_size(lambda times, m=model, s=step: m.repeat(s, times)) for model, step, _ in jobs
+    ]
+    seconds: list[list[float]] = [[] for _ in jobs]
+    shares: list[list[float]] = [[] for _ in jobs]
+    workloads = [workload_of(m.compilation.graph, m.compilation.kernels[s]) for m, s, _ in jobs]
+    for _ in range(_SWEEPS):
+        for number, (model, step, _) in enumerate(jobs):
+            best, peak = float("inf"), 0.0
+            for _ in range(_ROUNDS):
+                best = min(best, model.sample(step, batches[number]))
+                peak = max(peak, probe.sample())
+            seconds[number].append(best)
+            shares[number].append(workloads[number].flop / best / peak)
+    return [
+        Timing(workloads[number], count, min(seconds[number]), statistics.median(shares[number]))
+        for number, (_, _, count) in enumerate(jobs)
+    ]
