@@ -1,0 +1,107 @@
+"""The small passes between resolving and printing: lane form, order, breakpoints."""
+
+import itertools
+import re
+
+import pytest
+
+from ago.codegen.breakpoints import Scope, crossings, kinks, steps
+from ago.codegen.lane_form import use_lanes
+from ago.codegen.order import reorder
+from ago.codegen.tree import Apply, Assign, Block, Broadcast, Lane, Load, Register
+from ago.ir.index import evaluate, maximum, minimum, var
+from tests.support.compiled import emit
+from tests.support.kernels import pointwise
+
+TILE, LANE, OUTER = var("o"), var("i"), var("u")
+
+
+def scope(**changes) -> Scope:
+    values = {"loop": "o", "ranges": {"o": (0, 9), "i": (0, 3), "u": (0, 5)}}
+    values |= {"expanded": {"i"}, "outer": {"u"}}
+    return Scope(**(values | changes))
+
+
+@pytest.mark.parametrize(
+    ("index", "points"),
+    [
+        (minimum(4, 17 - TILE * 4), {4}),  # 4, 4, 4, 4, 1
+        (minimum(1, maximum(3 - TILE, 0)), {3}),
+        (maximum(TILE - 2, 0), {3}),  # 0, 0, 0, 1: the tie stays with the constant
+        (minimum(TILE * 2, 7), {4}),
+        ((TILE + 1) // 4, {3, 7}),
+        (minimum(TILE, OUTER), set()),  # u is an outer loop: no constant answers that
+        (TILE * 3 + 1, set()),
+    ],
+    ids=str,
+)
+def test_kinks(index, points):
+    assert kinks(index, scope()) == points
+
+
+@pytest.mark.parametrize(
+    "index", [minimum(4, 17 - TILE * 4), minimum(1, maximum(3 - TILE, 0)), TILE // 3]
+)
+def test_between_kinks_an_index_is_affine(index):
+    points = sorted({0, 10} | kinks(index, scope()))
+    for first, last in itertools.pairwise(points):
+        values = [evaluate(index, {"o": o}) for o in range(first, last)]
+        assert len({b - a for a, b in itertools.pairwise(values)}) <= 1
+
+
+def test_crossings_decide_each_iteration_of_expanded_loops():
+    assert crossings(TILE * 4 + LANE - 6, scope()) == {1, 2}
+    assert crossings(TILE - 1, scope()) == {1}
+    assert crossings(8 - TILE, scope()) == {9}
+    assert crossings(TILE + OUTER - 1, scope()) == set()
+
+
+def test_steps_cut_every_iteration():
+    assert steps(TILE * 2 + 1, scope()) == set(range(1, 10))
+    assert steps(LANE + 1, scope()) == set()
+
+
+def test_four_consecutive_broadcasts_become_one_load():
+    nodes = tuple(Broadcast(0, offset) for offset in (9, 4, 5, 6, 7, 12))
+    (block,) = use_lanes((Block(nodes, ()),), 4)
+    assert block.nodes[0] == Broadcast(0, 9)
+    assert block.nodes[5] == Broadcast(0, 12)
+    assert block.nodes[1:5] == tuple(Lane(6, lane) for lane in range(4))
+    assert block.nodes[6] == Load(0, 4, 4)
+
+
+def test_broadcasts_around_a_store_are_not_joined():
+    nodes = tuple(Broadcast(0, offset, version=offset // 2) for offset in range(4))
+    assert use_lanes((Block(nodes, ()),), 4) == (Block(nodes, ()),)
+
+
+def outer_product(rows: int, columns: int) -> Block:
+    """`acc[r][c] += x[r] * w[c]`, columns inside."""
+    nodes = [Broadcast(0, r) for r in range(rows)] + [Load(1, 8 * c, 8) for c in range(columns)]
+    actions = []
+    for r in range(rows):
+        for c in range(columns):
+            name = f"acc_{r}_{c}"
+            nodes.append(Register(name, vector=True))
+            nodes.append(Apply("fma", (r, rows + c, len(nodes) - 1), vector=True))
+            actions.append(Assign(name, len(nodes) - 1, "s"))
+    return Block(tuple(nodes), tuple(actions))
+
+
+def test_order_stays_where_registers_suffice():
+    block = outer_product(6, 2)
+    assert reorder((block,), 18) == (block,)
+
+
+def test_order_changes_where_it_lowers_the_pressure():
+    block = outer_product(2, 6)
+    (better,) = reorder((block,), 16)
+    assert sorted(a.register for a in better.actions) == sorted(a.register for a in block.actions)
+    firsts = [action.register for action in better.actions[:4]]
+    assert firsts == ["acc_0_0", "acc_1_0", "acc_0_1", "acc_1_1"]
+
+
+def test_updates_of_one_accumulator_keep_their_order():
+    text = emit(pointwise(1, 7, 8, 12, 7, 3, 4).program, "cortex-a76").text
+    updates = re.findall(r"conv_0_0 = vfmaq_laneq_f32\(conv_0_0, \w+, \w+, (\d)\)", text)
+    assert updates == ["0", "1", "2", "3"]
