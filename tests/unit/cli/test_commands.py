@@ -1,0 +1,95 @@
+"""What each command prints and writes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ago.target import TARGETS
+from ago.version import __version__
+
+
+def test_version(invoke) -> None:
+    assert invoke("--version").stdout == f"ago {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["optimize", "run", "verify", "show", "targets"])
+def test_help_of_a_command(invoke, command: str) -> None:
+    assert command in invoke("--help").stdout
+    result = invoke(command, "-h")
+    assert result.exit_code == 0
+    assert "--json" in result.stdout
+    assert "Examples:" in result.stdout or command == "targets"
+
+
+def test_targets(invoke) -> None:
+    listed = json.loads(invoke("targets", "--json").stdout)
+    assert [target["name"] for target in listed] == ["host", *TARGETS]
+    assert listed[0]["runs_here"]
+    table = invoke("targets").stdout
+    assert all(name in table for name in TARGETS)
+
+
+def test_optimize_sums_up(invoke, model: Path) -> None:
+    result = invoke("optimize", model, "--dim", "batch=1", "--json")
+    assert result.exit_code == 0
+    summary = json.loads(result.stdout)
+    assert summary["inputs"] == {"image": [1, 3, 4, 4]}
+    assert summary["outputs"] == {"y": [1, 5, 1, 1]}
+    assert summary["library_bytes"] > 0
+    assert summary["files"] == []
+    text = invoke("optimize", model, "--dim", "batch=1").stdout
+    assert "image f32[1, 3, 4, 4]" in text
+    assert "workspace" in text
+
+
+def test_optimize_writes_all_that_a_user_needs(invoke, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = invoke(
+        "optimize", model, "--dim", "batch=1", "--target", "portable", "-o", out, "--json"
+    )
+    assert result.exit_code == 0
+    summary = json.loads(result.stdout)
+    name, written = summary["model"], {Path(file).name for file in summary["files"]}
+    assert {f"{name}.c", f"{name}.h", f"{name}.weights", "ago_runtime.h", "ago_mem.c"} <= written
+    assert any(file.startswith(f"lib{name}.") for file in written)
+    assert (out / f"{name}.weights").stat().st_size == summary["weights_bytes"]
+
+
+def test_run_takes_and_writes_arrays(invoke, model: Path, tmp_path: Path) -> None:
+    image = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
+    np.save(tmp_path / "image.npy", image)
+    result = invoke(
+        *("run", model, "--dim", "batch=1", "--repeat", 3, "--json"),
+        *("--input", f"image={tmp_path}/image.npy", "--output", tmp_path / "out.npz"),
+    )
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    expected = image.sum(axis=1).mean()
+    assert report["runs"] == 3
+    assert 0 < report["min_ms"] <= report["median_ms"]
+    assert report["outputs"]["y"]["mean"] == expected
+    with np.load(tmp_path / "out.npz") as arrays:
+        assert arrays["y"].tolist() == np.full((1, 5, 1, 1), expected).tolist()
+
+
+def test_run_with_another_shape_and_random_inputs(invoke, model: Path) -> None:
+    result = invoke("run", model, "--shape", "image=2,3,7,7")
+    assert result.exit_code == 0
+    assert "f32[2, 5, 1, 1]" in result.stdout
+    assert "median of 1" in result.stdout
+
+
+def test_verify(invoke, model: Path) -> None:
+    result = invoke("verify", model, "--dim", "batch=1", "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["max_error"] < 1e-5
+    assert [step["index"] for step in report["steps"]] == list(range(len(report["steps"])))
+    assert invoke("verify", model, "--dim", "batch=1").stdout.startswith("verified: ")
+
+
+def test_built_in_networks_need_no_file(invoke) -> None:
+    result = invoke("show", "tiny_mobilenet", "--after", "partition")
+    assert "subgraphs" in result.stdout

@@ -1,0 +1,71 @@
+"""`ago show`: a text for each stage, and the choice of a step."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("import", "GlobalAveragePool(act)"),
+        ("graph", "Conv(image"),
+        ("partition", "Conv → Clip"),
+        ("nest", "for "),
+        ("trace", "trace of "),
+        ("schedule", "# program step_0"),
+        ("c", "_run(const void *const *inputs"),
+    ],
+)
+def test_stages(invoke, model: Path, after: str, expected: str) -> None:
+    result = invoke("show", model, "--dim", "batch=1", "--after", after)
+    assert result.exit_code == 0
+    assert expected in result.stdout
+
+
+@pytest.mark.parametrize("chosen", [("--node", "stem_relu"), ("--node", "act"), ("--step", "0")])
+def test_one_step(invoke, model: Path, chosen: tuple[str, str]) -> None:
+    args = ("show", model, "--dim", "batch=1", "--after", "c", *chosen)
+    text = invoke(*args).stdout
+    assert text.startswith("# step 0: Conv → Clip\n")
+    assert "void step_0(" in text
+    assert "step_1" not in text
+    (step,) = json.loads(invoke(*args, "--json").stdout)["steps"]
+    assert step["nodes"] == ["stem_conv", "stem_relu"]
+    assert text == f"# step 0: {step['label']}\n{step['text']}\n"
+
+
+def test_all_steps_as_data(invoke, model: Path) -> None:
+    shown = json.loads(
+        invoke("show", model, "--dim", "batch=1", "--after", "nest", "--json").stdout
+    )
+    assert [step["step"] for step in shown["steps"]] == list(range(len(shown["steps"])))
+    assert shown["after"] == "nest"
+
+
+def test_an_unknown_node_gets_suggestions(invoke, model: Path) -> None:
+    result = invoke("show", model, "--dim", "batch=1", "--after", "c", "--node", "stem_cnv")
+    assert result.exit_code == 1
+    assert "similar: stem_conv" in result.stderr
+
+
+def test_an_unknown_step_says_how_many_there_are(invoke, model: Path) -> None:
+    result = invoke("show", model, "--dim", "batch=1", "--after", "c", "--step", 99)
+    assert result.exit_code == 1
+    assert "the model has steps 0 to " in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--after", "c", "--node", "stem_conv", "--step", "0"),
+        ("--after", "graph", "--step", "0"),
+        ("--after", "nowhere"),
+        (),
+    ],
+)
+def test_contradictions_are_usage_errors(invoke, model: Path, args: tuple[str, ...]) -> None:
+    result = invoke("show", model, "--dim", "batch=1", *args)
+    assert result.exit_code == 2
+    assert "Usage: " in result.stderr
