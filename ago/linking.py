@@ -164,7 +164,11 @@ def _slots(
 ) -> list[Slot]:
     """Where each parameter of the kernel's function is; its constants are appended to `weights`."""
     program, values = kernel.scheduled, kernel.lowered.values
-    params = {b: graph.params[v] for b, v in values.items() if v in graph.params}
+    params = {
+        name: graph.params[value].reshape(program.buffer(name).shape)  # dimensions may be merged
+        for name, value in values.items()
+        if value in graph.params
+    }
     slots: list[Slot] = []
     for name in kernel.function.parameters:
         buffer = program.buffer(name)

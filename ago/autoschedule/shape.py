@@ -77,30 +77,41 @@ def _is_variable(index: Index) -> bool:
 
 
 def _lane_axis(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> str | None:
-    """The innermost axis along which every load is contiguous, the same for all, or constant.
+    """The innermost axis along which loads are contiguous or the same for all lanes.
 
-    An axis along which the store is contiguous too goes before others; with a reduction, a strided
-    store for each vector of results costs less than scalar multiply-accumulates.
+    In a reduction that counts for its own loads; its result is then read, and the output stored,
+    once a vector, where strides cost less than scalar multiply-accumulates. An axis along which the
+    store is contiguous goes before others.
     """
     contiguous = [a for a in output.axes if output.index[-1].coefficient(output.loop(a.name)) == 1]
-    others = [a for a in output.axes if a not in contiguous] if reduction is not None else []
+    if reduction is None:
+        suitable = (
+            axis.name
+            for axis in reversed(contiguous)
+            if _all_suit(program, output, output.loop(axis.name), lanes)
+        )
+        return next(suitable, None)
+    others = [a for a in output.axes if a not in contiguous]
     for axis in [*reversed(contiguous), *reversed(others)]:
-        name = output.loop(axis.name)
-        if not all(_suits(program, load, name, lanes) for load in stage_loads(output)):
-            continue
-        if reduction is None:
-            return axis.name
-        inner = reduction_axis(output, reduction, axis.name)
-        if (
-            inner is not None
-            and not _is_bordered(output, reduction, name)
-            and all(
-                _suits(program, load, reduction.loop(inner), lanes)
-                for load in stage_loads(reduction)
-            )
-        ):
+        if _reduces_along(program, output, reduction, axis.name, lanes):
             return axis.name
     return None
+
+
+def _reduces_along(
+    program: Program, output: Stage, reduction: Stage, axis: str, lanes: int
+) -> bool:
+    """Whether whole vectors along an axis of the output can be accumulated."""
+    inner = reduction_axis(output, reduction, axis)
+    if inner is None or _is_bordered(output, reduction, output.loop(axis)):
+        return False
+    loop = reduction.loop(inner)
+    contiguous = reduction.index[-1].coefficient(loop) == 1
+    return contiguous and _all_suit(program, reduction, loop, lanes)
+
+
+def _all_suit(program: Program, stage: Stage, loop: str, lanes: int) -> bool:
+    return all(_suits(program, load, loop, lanes) for load in stage_loads(stage))
 
 
 def _is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:

@@ -62,7 +62,7 @@ class Draft:
     def add_param(self, stem: str, array: npt.NDArray[np.float64]) -> str:
         """Add a parameter, stored as float32, and return its name, which starts with `stem`."""
         name = self.fresh(stem)
-        self._params[name] = array.astype(np.float32)
+        self._params[name] = np.asarray(array, np.float32)
         return name
 
     def is_private(self, value: str, reader: Node) -> bool:
