@@ -85,7 +85,7 @@ class _Printer:
             b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")
         }
         self._registers = {register.name: register for register in tree.registers}
-        self._undeclared = set(self._registers)
+        self._declared: list[set[str]] = []
         self._depth = 1
 
     def line(self, text: str) -> None:
@@ -122,6 +122,7 @@ class _Printer:
         for definition in self.pointers.enter(loop, used_pointers(body)):
             constant = definition.buffer not in self._written
             self.line(definition_text(definition, constant, self.loops, self.ranges))
+        self._declared.append(set())
         self._declare(body)
         for piece in body:
             match piece:
@@ -132,6 +133,7 @@ class _Printer:
                 case Guard(condition, inner):
                     self.line(f"if ({self.condition(condition)}) {{")
                     self._nested(None, inner)
+        self._declared.pop()
         self.pointers.leave(loop)
 
     def _loop(self, loop: Loop) -> None:
@@ -159,25 +161,23 @@ class _Printer:
     # Register variables
 
     def _declare(self, body: tuple[Piece, ...]) -> None:
-        """Declare the registers that more than one piece of this scope shares, or that it owns."""
-        here = [touched_registers(piece) for piece in body]
-        counts: dict[str, int] = {}
-        first: dict[str, int] = {}
-        for position, registers in enumerate(here):
-            for register in registers:
-                counts[register] = counts.get(register, 0) + 1
-                first.setdefault(register, position)
-        late = [
-            name
-            for name, count in counts.items()
-            if name in self._undeclared and count > 1 and not isinstance(body[first[name]], Block)
-        ]
+        """Declare what a loop or guard of this scope touches first and a later piece reads."""
+        assigned: set[str] = set()
+        needed: set[str] = set()
+        for piece in body:
+            needed |= live_in(piece) - assigned
+            if isinstance(piece, Block):
+                assigned |= assigned_registers(piece)
         groups: dict[str, list[str]] = {}
-        for name in sorted(late, key=list(self._registers).index):
-            groups.setdefault(self.type_of(self._registers[name].vector), []).append(name)
-            self._undeclared.discard(name)
+        for name, register in self._registers.items():
+            if name in needed and not self._is_declared(name):
+                groups.setdefault(self.type_of(register.vector), []).append(name)
+                self._declared[-1].add(name)
         for kind, group in groups.items():
             self.line(f"{kind} {', '.join(group)};")
+
+    def _is_declared(self, name: str) -> bool:
+        return any(name in scope for scope in self._declared)
 
     def type_of(self, vector: bool) -> str:
         return self.intrinsics.vector_type if vector else "float"
@@ -185,8 +185,8 @@ class _Printer:
     def assign(self, name: str, value: str) -> None:
         """Print an assignment, with the declaration if it is the first."""
         prefix = ""
-        if name in self._undeclared:
-            self._undeclared.discard(name)
+        if not self._is_declared(name):
+            self._declared[-1].add(name)
             prefix = f"{self.type_of(self._registers[name].vector)} "
         self.line(f"{prefix}{name} = {value};")
 
@@ -196,12 +196,22 @@ def _is_long(loop: Loop) -> bool:
     return any(isinstance(piece, Block) and len(piece.actions) >= _LONG for piece in loop.body)
 
 
-def touched_registers(piece: Piece) -> dict[str, None]:
-    """Register variables that a piece reads or sets, in order of appearance."""
-    if not isinstance(piece, Block):
-        return {name: None for inner in piece.body for name in touched_registers(inner)}
-    names = {action.register: None for action in piece.actions if isinstance(action, Assign)}
-    return names | {node.name: None for node in piece.nodes if isinstance(node, Register)}
+def live_in(piece: Piece) -> set[str]:
+    """Register variables that a piece may read before it sets them."""
+    if isinstance(piece, Block):
+        return {n.name for n in piece.nodes if isinstance(n, Register) and n.version == 0}
+    live: set[str] = set()
+    assigned: set[str] = set()
+    for inner in piece.body:
+        live |= live_in(inner) - assigned
+        if isinstance(inner, Block):
+            assigned |= assigned_registers(inner)
+    return live
+
+
+def assigned_registers(block: Block) -> set[str]:
+    """Register variables that a block sets."""
+    return {action.register for action in block.actions if isinstance(action, Assign)}
 
 
 class _BlockPrinter:
