@@ -40,7 +40,7 @@ format: $(VENV)/.installed-dev ## rewrite the sources in the house style
 	@$(PY) -m ruff format --quiet $(SOURCES)
 
 bench: $(VENV)/.installed-bench ## beside ONNX Runtime and OpenVINO, in one run
-	@$(PY) benchmarks/compare.py $(if $(MODEL),"$(MODEL)")
+	@$(PY) -m benchmarks $(if $(MODEL),"$(MODEL)")
 
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

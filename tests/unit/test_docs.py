@@ -1,0 +1,102 @@
+"""What the documents say is true: examples run, links lead somewhere, commands exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from ago.cli import main
+from ago.frontend.onnx_ops import find_translator
+from ago.frontend.raw import RawNode
+from ago.target import TARGETS
+from tests.support.onnx_models import make_model
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in some language; "" are those that name none."""
+    text = path.read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [code for name, code in found if name == language]
+
+
+EXAMPLES = [(page, code) for page in PAGES for code in blocks(page, "python")]
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current directory with the files that the examples mention."""
+    monkeypatch.chdir(tmp_path)
+    nodes = [
+        helper.make_node("Conv", ["input", "w"], ["a"], name="conv1", strides=[32, 32]),
+        helper.make_node("GlobalAveragePool", ["a"], ["y"], name="pool"),
+    ]
+    weights = {"w": np.ones((4, 3, 1, 1), np.float32)}
+    onnx.save(make_model(nodes, {"input": [1, 3, 224, 224]}, ["y"], weights), "model.onnx")
+    np.save("x.npy", np.zeros((1, 3, 224, 224), np.float32))
+
+
+def test_the_pages_have_examples() -> None:
+    assert {page.name for page, _ in EXAMPLES} >= {"README.md", "ir.md"}
+
+
+@pytest.mark.parametrize(
+    ("page", "code"), EXAMPLES, ids=[f"{page.name}-{n}" for n, (page, _) in enumerate(EXAMPLES)]
+)
+@pytest.mark.usefixtures("files")
+def test_examples_run(page: Path, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, str(page), "exec"), {"__name__": "example"})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    missing = [target for target in local if not (page.parent / target).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_files_in_backquotes_exist(page: Path) -> None:
+    names = re.findall(r"`((?:ago|tests|tools|csrc|docs)/[\w./-]+)`", page.read_text("utf-8"))
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_every_decision_is_listed() -> None:
+    index = (ROOT / "docs/adr/README.md").read_text(encoding="utf-8")
+    pages = [page.name for page in (ROOT / "docs/adr").glob("[0-9]*.md")]
+    assert pages
+    assert all(f"({name})" in index for name in pages)
+
+
+def readme_commands() -> list[str]:
+    lines = [line for block in blocks(ROOT / "README.md", "") for line in block.splitlines()]
+    return [re.split(r"\s{2,}", line)[0] for line in lines if line.startswith("ago ")]
+
+
+@pytest.mark.parametrize("line", readme_commands())
+@pytest.mark.usefixtures("files")
+def test_commands_of_the_readme_parse(line: str) -> None:
+    name, *args = shlex.split(line)[1:]
+    command = main.commands[name]
+    with command.make_context(name, args, parent=click.Context(main)) as context:
+        assert context.command is command
+
+
+def test_claimed_operators_and_targets_exist() -> None:
+    (row,) = re.findall(r"^\| operators \| (.*?), and the shape", README, re.MULTILINE)
+    operators = re.sub(r"\([^)]*\)", "", row).replace("Constant, ", "").split(",")
+    for operator in operators:
+        node = RawNode("node", operator.strip(), "", 17, (), (), {})
+        assert callable(find_translator(node))
+    (row,) = re.findall(r"^\| targets \| (.*)$", README, re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", row)) == {*TARGETS, "host"}
