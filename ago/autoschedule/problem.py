@@ -38,6 +38,7 @@ def tile_problem(
     row_loops = _loops(part, reduction, row)
     lane_loops = _loops(part, reduction, lane)
     innermost = reduction.loop(steps[-1].name) if steps else ""
+    long_run = bool(steps) and steps[-1].extent >= lanes
     found = [load for load, _ in loads(reduction.value)]
     window_axis = _window_axis(reduction, found, row_loops)
     window = reduction.axis(window_axis).extent if window_axis else 1
@@ -45,7 +46,7 @@ def tile_problem(
         Operand(
             along_rows=_mentions(load, row_loops),
             along_lanes=_mentions(load, lane_loops),
-            along_reduction=bool(load.index) and load.index[-1].coefficient(innermost) == 1,
+            along_reduction=long_run and load.index[-1].coefficient(innermost) == 1,
             row_step=_row_step(load, row_loops) if window > 1 else 0,
         )
         for load in found

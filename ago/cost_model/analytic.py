@@ -24,6 +24,9 @@ _STORE_CYCLES = 2.0
 _LOAD_EFFICIENCY = 0.8
 """Share of the load pipes that loads beside multiplies reach: they meet in the same banks."""
 
+_LOAD_CYCLES = 0.05
+"""Cycles of a load that other bounds hide: of two equal tiles the one with fewer loads wins."""
+
 _L2_BYTES_PER_CYCLE = 24.0
 _L3_BYTES_PER_CYCLE = 10.0
 _MEMORY_BYTES_PER_CYCLE = 5.0
@@ -125,7 +128,7 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
         _streamed_bytes(problem, tile, target) / _L2_BYTES_PER_CYCLE,
     )
     once = _TILE_OVERHEAD + _STORE_CYCLES * multiplies
-    return problem.repeats * tiles * (problem.steps * step + once)
+    return problem.repeats * tiles * (problem.steps * (step + _LOAD_CYCLES * loads) + once)
 
 
 def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -> float:
