@@ -21,7 +21,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 demo: $(VENV)/.installed-run ## compile MobileNet-V2, or MODEL=path.onnx, and look inside
-	@$(PY) tools/demo.py $(if $(MODEL),"$(MODEL)")
+	@$(PY) -m tools.demo $(if $(MODEL),"$(MODEL)")
 
 test: $(VENV)/.installed-dev ## the tests, a few minutes
 	@$(PYTEST) -m "not slow"

@@ -1,6 +1,6 @@
 """A tour of AGO on one model: what goes in, what comes out, and what lies between.
 
-    python tools/demo.py [MODEL.onnx]
+    python -m tools.demo [MODEL.onnx]
 
 Without a model it takes MobileNet-V2 with random weights. Every number printed is measured here and
 now; nothing is written but AGO's cache.
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 import textwrap
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -34,6 +36,7 @@ from ago.runtime.device import max_error, run_emulated
 from ago.runtime.net import Net
 from ago.runtime.verify import random_inputs
 from ago.target import resolve_target
+from benchmarks.machine import PeakProbe
 
 DEVICE = "cortex-a76"
 RUNS = 50
@@ -55,6 +58,7 @@ def main(model: str | None) -> None:
         show_verification(net)
         show_time(compilation, net)
         show_device(graph)
+        show_next_steps(model or graph.name)
     except AgoError as error:
         raise click.ClickException(str(error)) from error
 
@@ -99,20 +103,24 @@ def show_verification(net: Net) -> None:
 
 
 def show_time(compilation: Compilation, net: Net) -> None:
-    """Time inferences in this process, on one thread."""
+    """Time inferences in this process, on one thread, and the core's FMA peak between them."""
     _section("Time", f"{RUNS} inferences on one thread of this machine, as busy as it is now.")
     feeds = random_inputs([(i.name, i.shape) for i in net.artifact.inputs], seed=0)
+    probe = PeakProbe(resolve_target("host"))
     net.run(feeds)
-    times = []
+    times, peaks = [], []
     for _ in range(RUNS):
+        peaks.append(probe.sample())
         start = time.perf_counter()
         net.run(feeds)
         times.append(time.perf_counter() - start)
-    median, fastest = statistics.median(times), min(times)
     macs = multiply_accumulates(compilation.kernels)
+    share = statistics.median(2 * macs / t / peak for t, peak in zip(times, peaks, strict=True))
+    median = statistics.median(times)
+    _say(f"median {1e3 * median:.2f} ms, fastest {1e3 * min(times):.2f} ms")
     _say(
-        f"median {1e3 * median:.2f} ms, fastest {1e3 * fastest:.2f} ms; {macs / 1e6:.0f} M "
-        f"multiply-accumulates, so {2e-9 * macs / median:.1f} GFLOP/s at the median"
+        f"{macs / 1e6:.0f} M multiply-accumulates: {2e-9 * macs / median:.1f} GFLOP/s, "
+        f"{share:.0%} of this core's FMA peak as measured between the inferences"
     )
 
 
@@ -134,6 +142,17 @@ def show_device(graph: Graph) -> None:
         f"{bytes_text(len(artifact.weights))}, workspace {bytes_text(artifact.workspace_bytes)}"
     )
     _say(f"outputs within {error:.1e} of the reference's largest value; instructions: {count}")
+
+
+def show_next_steps(model: str) -> None:
+    """What to try next."""
+    _section("Next", "The command line does each of these on its own; --help explains.")
+    for command in (
+        f"optimize {model} --target {DEVICE} -o build",
+        f"show {model} --after c --step 3",
+        f"run {model} --repeat 100",
+    ):
+        _say(f"  {Path(sys.executable).parent / 'ago'} {command}")
 
 
 def pick_kernel(kernels: Sequence[Kernel]) -> Kernel:

@@ -60,7 +60,7 @@ def test_a_set_up_environment_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/.installed-run").touch()
     plan = make(tmp_path, "-n", "demo", "MODEL=some model.onnx")
-    assert plan == '.venv/bin/python tools/demo.py "some model.onnx"\n'
+    assert plan == '.venv/bin/python -m tools.demo "some model.onnx"\n'
 
 
 def test_the_first_way_that_works_makes_the_environment(
