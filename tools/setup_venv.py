@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -100,7 +101,8 @@ def _with_fetched_pip(directory: Path) -> None:
     with urllib.request.urlopen(_PIP_INDEX, timeout=60) as answer:
         files = json.load(answer)["urls"]
     wheel = next(file for file in files if file["packagetype"] == "bdist_wheel")
-    with urllib.request.urlopen(wheel["url"], timeout=60) as answer:
+    url = urllib.parse.urljoin(_PIP_INDEX, wheel["url"])  # mirrors give relative ones
+    with urllib.request.urlopen(url, timeout=60) as answer:
         data = answer.read()
     if hashlib.sha256(data).hexdigest() != wheel["digests"]["sha256"]:
         raise ValueError("pip's wheel has another checksum than the index says")
