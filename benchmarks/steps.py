@@ -8,6 +8,7 @@ compares what the machine did at the same moment.
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Sequence
@@ -113,9 +114,7 @@ def time_steps(jobs: Sequence[tuple[Model, int, int]], probe: PeakProbe) -> list
     Returns:
         One timing a job.
     """
-    batches = [
-        batch_size(lambda times, m=model, s=step: m.repeat(s, times)) for model, step, _ in jobs
-    ]
+    batches = [batch_size(functools.partial(model.repeat, step)) for model, step, _ in jobs]
     seconds: list[list[float]] = [[] for _ in jobs]
     shares: list[list[float]] = [[] for _ in jobs]
     workloads = [workload_of(m.compilation.graph, m.compilation.kernels[s]) for m, s, _ in jobs]

@@ -92,7 +92,7 @@ def _conv_label(graph: Graph, node: Node) -> str:
     weight = graph.type_of(node.inputs[1]).shape
     filters, kernel, group = weight[0], weight[2:], read_int(node.attrs, "group")
     kind, sizes = f"conv {_times(kernel)}", f"{channels}→{filters}"
-    if group == channels:
+    if group == channels > 1:
         kind = f"depthwise {_times(kernel)}"
         sizes = str(filters) if filters == channels else sizes
     elif group > 1:
