@@ -37,7 +37,7 @@ def decompose(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         ]
         if not here:
             return None
-        inits = [init for leaf in here for init in _init_nest(stmt.body, leaf)]
+        inits = [init for leaf in here for init in _named(init_nest(stmt.body, leaf))]
         done = set(map(id, here))
         updated = _update(stmt, done)
         return (*inits, *rewrite((updated,), lambda s: None if s is updated else change(s)))
@@ -46,34 +46,47 @@ def decompose(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _split_leaf(leaf: Reduce) -> tuple[Stmt, ...]:
-    return (Store(leaf.stage, leaf.buffer, leaf.index, leaf.init), _as_update(leaf))
+    return (Store(leaf.stage, leaf.buffer, leaf.index, leaf.init), as_update(leaf))
 
 
-def _as_update(leaf: Reduce) -> Update:
+def as_update(leaf: Reduce) -> Update:
+    """One step of `leaf`, without its initialisation."""
     return Update(leaf.stage, leaf.buffer, leaf.index, leaf.function, leaf.value)
 
 
 def _update(loop: For, done: set[int]) -> For:
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        return (_as_update(stmt),) if isinstance(stmt, Reduce) and id(stmt) in done else None
+        return (as_update(stmt),) if isinstance(stmt, Reduce) and id(stmt) in done else None
 
     return replace(loop, body=rewrite(loop.body, change))
 
 
-def _init_nest(body: tuple[Stmt, ...], leaf: Reduce) -> tuple[Stmt, ...]:
-    """The initialisation of `leaf` inside those loops and guards of `body` that do not reduce."""
+def _named(init: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """An initialisation under the names that are its own."""
+    loops = [stmt.name for stmt in walk(init) if isinstance(stmt, For)]
+    return rename_loops(init, {name: name + INIT_SUFFIX for name in loops})
+
+
+def init_nest(body: tuple[Stmt, ...], leaf: Reduce) -> tuple[Stmt, ...]:
+    """The initialisation of `leaf` inside those loops and guards of `body` that do not reduce.
+
+    Args:
+        body: Statements that hold `leaf`.
+        leaf: A whole reduction.
+
+    Returns:
+        Statements whose loops have the names of those in `body`.
+    """
     for stmt in body:
         if stmt is leaf:
             return (Store(leaf.stage, leaf.buffer, leaf.index, leaf.init),)
         if not isinstance(stmt, For | If):
             continue
-        inner = _init_nest(stmt.body, leaf)
+        inner = init_nest(stmt.body, leaf)
         if not inner:
             continue
         if isinstance(stmt, If):
             kept = tuple(c for c in stmt.condition if not variables(c) & set(leaf.loops))
             return (If(kept, inner),) if kept else inner
-        if stmt.name in leaf.loops:
-            return inner
-        return rename_loops((replace(stmt, body=inner),), {stmt.name: stmt.name + INIT_SUFFIX})
+        return inner if stmt.name in leaf.loops else (replace(stmt, body=inner),)
     return ()

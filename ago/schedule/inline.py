@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ago.ir.index import Index, Var
-from ago.ir.nest import For, If, Leaf, Reduce, Stage, Stmt, rewrite
+from ago.ir.nest import For, If, Stage, Stmt, rewrite
 from ago.ir.program import Program
-from ago.ir.value import Load, Value, map_value, substitute_value
+from ago.ir.value import Load, Value, substitute_value
 from ago.schedule.compute_at import find_stage, naive_nest
 from ago.schedule.naive import require_sole_writer
 from ago.schedule.refusals import refuse
+from ago.schedule.tree import map_leaf, map_stage
 
 
 def inline(program: Program, stage: str) -> Program:
@@ -59,9 +59,9 @@ def inline(program: Program, stage: str) -> Program:
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
         if stmt is nest:
             return ()
-        return None if isinstance(stmt, For | If) else (_map_leaf(stmt, load),)
+        return None if isinstance(stmt, For | If) else (map_leaf(stmt, load),)
 
-    stages = tuple(_map_stage(s, load) for s in program.stages if s is not producer)
+    stages = tuple(map_stage(s, load) for s in program.stages if s is not producer)
     buffers = tuple(b for b in program.buffers if b.name != producer.buffer)
     return replace(program, stages=stages, buffers=buffers, body=rewrite(program.body, change))
 
@@ -86,15 +86,3 @@ def _plain(index: Index) -> str | None:
         case ((Var(name), 1),) if index.const == 0:
             return name
     return None
-
-
-def _map_stage(stage: Stage, load: Callable[[Value], Value | None]) -> Stage:
-    init = None if stage.init is None else map_value(stage.init, load)
-    return replace(stage, value=map_value(stage.value, load), init=init)
-
-
-def _map_leaf(leaf: Leaf, load: Callable[[Value], Value | None]) -> Leaf:
-    value = map_value(leaf.value, load)
-    if isinstance(leaf, Reduce):
-        return replace(leaf, value=value, init=map_value(leaf.init, load))
-    return replace(leaf, value=value)

@@ -47,7 +47,7 @@ REFUSALS: Mapping[str, str] = {
     "used-outside": "every access of the buffer must be inside the loop; a reduction starts in "
     "front of its outermost loop",
     "bad-scope": "a buffer moves to the scope register, stack or workspace",
-    "no-reduction": "the stage must be a reduction that writes an output",
+    "no-reduction": "the stage must be a reduction",
     "not-constant": "only a constant buffer can be packed",
     "many-accesses": "a packed buffer must be read in one way only",
     "not-around": "every access of a packed buffer must be inside each of the given loops",
@@ -57,6 +57,24 @@ REFUSALS: Mapping[str, str] = {
     "no-guard": "there must be a guard in the loop that depends on it or on a loop outside it",
     "bad-range": "the interior must lie inside the loop",
     "cut-reduces": "each part of a cut loop would start the reduction anew",
+    "race": "iterations of a parallel loop must not touch the same elements of what they write, "
+    "nor reduce together",
+    "private-flow": "an iteration of a parallel loop must write what it reads of a buffer of its "
+    "own",
+    "nested-parallel": "a parallel loop must not be inside another one",
+    "fuse-reduces": "two fused loops must both be reduce loops of a reduction, or none of them",
+    "fused-region": "a producer of what is read along fused loops must be placed before: its "
+    "region would be no box",
+    "not-used": "the stage or loop must use the buffer",
+    "not-filled": "every element of a copied buffer must have a value: it is an input, a constant, "
+    "or one stage fills it",
+    "not-producer-loop": "the buffer must be written in the loop only, by one statement",
+    "incomplete": "a value must be complete before it is consumed",
+    "bad-layout": "a layout holds each dimension once, whole or as its quotient and remainder",
+    "starts-outside": "a reduction must start inside the loop",
+    "starts-twice": "iterations in front of which a reduction starts must write different elements",
+    "init-order": "what a reduction starts with, and its buffer, must not change between the new "
+    "place and the old one",
     "trace-version": "a trace replays only with the version of the format it was written in",
     "trace-workload": "a trace replays only on the workload it was made for",
     "unknown-primitive": "an instruction must name a primitive",

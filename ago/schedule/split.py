@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Leaf, Reduce, Stmt, Store, leaves, rewrite, substitute_body, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Store, leaves, substitute_body, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import constant_extent, find_loop, leaf_loads, replace_stmt
+from ago.schedule.tree import (
+    constant_extent,
+    find_loop,
+    leaf_loads,
+    rename_in_reductions,
+    replace_stmt,
+)
 
 Tail = Literal["exact", "guard", "masked", "shift", "balance"]
 
@@ -71,7 +75,7 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     outer, inner = f"{loop}.0", f"{loop}.1"
     tiles, size, at = _tiling(extent, factor, tail, var(outer), var(inner))
     body = substitute_body(old.body, {loop: at + old.lo})
-    body = _rename_in_reductions(body, {loop: (outer, inner)})
+    body = rename_in_reductions(body, {loop: (outer, inner)})
     if tail == "masked" and extent % factor:
         body = (If((extent - 1 - at,), body),)
     nest = For(inner, Index(), size, "serial", body)
@@ -129,17 +133,3 @@ def _tiling(
     if tail == "guard" and extent % factor:
         size_now = minimum(factor, extent - factor * outer)
     return tiles, size_now, factor * outer + inner
-
-
-def _rename_in_reductions(
-    body: tuple[Stmt, ...], parts: Mapping[str, tuple[str, ...]]
-) -> tuple[Stmt, ...]:
-    """`body` with each reduction's retired loops replaced by their parts."""
-
-    def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if not isinstance(stmt, Reduce) or not any(name in parts for name in stmt.loops):
-            return None
-        loops = tuple(new for name in stmt.loops for new in parts.get(name, (name,)))
-        return (replace(stmt, loops=loops),)
-
-    return rewrite(body, change)

@@ -17,37 +17,55 @@ from ago.errors import ScheduleError
 from ago.ir.program import Program
 from ago.ir.workload import workload_key
 from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.cache_read import cache_read
 from ago.schedule.cache_write import cache_write
 from ago.schedule.chooser import Chooser, Decision, DefaultChooser
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
+from ago.schedule.decompose_reduction import decompose_reduction
+from ago.schedule.fuse_axes import fuse_axes
 from ago.schedule.inline import inline
 from ago.schedule.pack import pack
+from ago.schedule.parallel import parallel
 from ago.schedule.peel import partition_loop, peel
 from ago.schedule.refusals import REFUSALS
 from ago.schedule.reorder import reorder
+from ago.schedule.reverse_compute_at import reverse_compute_at
+from ago.schedule.rfactor import rfactor
 from ago.schedule.round_axis import round_axis
+from ago.schedule.set_scope import set_scope
 from ago.schedule.specialize import specialize
 from ago.schedule.split import split
+from ago.schedule.stage_mem import stage_mem
 from ago.schedule.store_at import store_at
+from ago.schedule.transform_layout import transform_layout
 
 TRACE_VERSION = 1
 
 PRIMITIVES: Mapping[str, Callable[..., Program]] = {
     primitive.__name__: primitive
     for primitive in (
+        cache_read,
         cache_write,
         collapse,
         compute_at,
+        decompose_reduction,
+        fuse_axes,
         inline,
         pack,
+        parallel,
         partition_loop,
         peel,
         reorder,
+        reverse_compute_at,
+        rfactor,
         round_axis,
+        set_scope,
         specialize,
         split,
+        stage_mem,
         store_at,
+        transform_layout,
         unroll,
         vectorize,
     )

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ago.ir.bounds import Interval, loop_interval
-from ago.ir.nest import For, If, Leaf, Reduce, Stmt, leaves, path_to, rewrite, walk
+from ago.ir.nest import (
+    Buffer,
+    For,
+    If,
+    Leaf,
+    Reduce,
+    Stage,
+    Stmt,
+    leaves,
+    path_to,
+    rewrite,
+    walk,
+)
 from ago.ir.program import Program
-from ago.ir.value import Condition, Load, loads
+from ago.ir.value import Condition, Load, Value, loads, map_value
 from ago.schedule.refusals import refuse
 
 
@@ -120,3 +133,56 @@ def moves_data(leaf: Leaf) -> bool:
 def reads(body: tuple[Stmt, ...], buffer: str) -> bool:
     """Whether a statement below `body` loads from `buffer`."""
     return any(load.buffer == buffer for leaf in leaves(body) for load, _ in leaf_loads(leaf))
+
+
+def find_buffer(program: Program, buffer: str) -> Buffer:
+    """The buffer called `buffer`.
+
+    Raises:
+        ScheduleError: `unknown-buffer`.
+    """
+    for candidate in program.buffers:
+        if candidate.name == buffer:
+            return candidate
+    hint = f"buffers are {', '.join(b.name for b in program.buffers)}"
+    raise refuse("unknown-buffer", program, f"no buffer is called {buffer!r}", hint=hint)
+
+
+def intermediate_buffer(program: Program, buffer: str) -> Buffer:
+    """The buffer called `buffer`, which is no input, constant or output.
+
+    Raises:
+        ScheduleError: `unknown-buffer`, `not-intermediate`.
+    """
+    found = find_buffer(program, buffer)
+    if found.scope in ("input", "constant", "output"):
+        raise refuse("not-intermediate", program, f"{buffer} is an {found.scope}")
+    return found
+
+
+def rename_in_reductions(
+    body: tuple[Stmt, ...], parts: Mapping[str, tuple[str, ...]]
+) -> tuple[Stmt, ...]:
+    """`body` with each reduction's retired loops replaced by their parts."""
+
+    def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if not isinstance(stmt, Reduce) or not any(name in parts for name in stmt.loops):
+            return None
+        loops = tuple(new for name in stmt.loops for new in parts.get(name, (name,)))
+        return (replace(stmt, loops=loops),)
+
+    return rewrite(body, change)
+
+
+def map_stage(stage: Stage, load: Callable[[Value], Value | None]) -> Stage:
+    """`stage` with each value rebuilt as `map_value` does."""
+    init = None if stage.init is None else map_value(stage.init, load)
+    return replace(stage, value=map_value(stage.value, load), init=init)
+
+
+def map_leaf(leaf: Leaf, load: Callable[[Value], Value | None]) -> Leaf:
+    """`leaf` with each value in it rebuilt as `map_value` does."""
+    value = map_value(leaf.value, load)
+    if isinstance(leaf, Reduce):
+        return replace(leaf, value=value, init=map_value(leaf.init, load))
+    return replace(leaf, value=value)
