@@ -37,9 +37,6 @@ from ago.ir.value import Condition
 
 _INDENT = "    "
 
-_LONG = 16
-"""Statements from which a loop body is long enough."""
-
 
 def print_tree(
     program: Program,
@@ -144,7 +141,9 @@ class _Printer:
             interval(loop.hi, self.ranges)[1] - 1,
         )
         self.loops[loop.name] = variable
-        if _is_long(loop):
+        if any(isinstance(piece, Block) for piece in loop.body):
+            # The schedule has unrolled what should be. Compilers' own unrolling makes spills in
+            # large bodies, and in small ones functions that take them seconds.
             self.line("#pragma GCC unroll 1")
         self.line(f"for (int64_t {variable} = {lo}; {variable} < {hi}; ++{variable}) {{")
         self._nested(loop.name, loop.body)
@@ -189,11 +188,6 @@ class _Printer:
             self._declared[-1].add(name)
             prefix = f"{self.type_of(self._registers[name].vector)} "
         self.line(f"{prefix}{name} = {value};")
-
-
-def _is_long(loop: Loop) -> bool:
-    """Whether compilers should not unroll a loop: its body was unrolled by the schedule."""
-    return any(isinstance(piece, Block) and len(piece.actions) >= _LONG for piece in loop.body)
 
 
 def live_in(piece: Piece) -> set[str]:

@@ -9,9 +9,11 @@
 void depthwise(const float *restrict x, const float *restrict w, const float *restrict b, float *restrict out) {
     const float32x4_t k6 = vdupq_n_f32(6.0f);
     const float32x4_t k0 = vdupq_n_f32(0.0f);
+    #pragma GCC unroll 1
     for (int64_t out_y = 0; out_y < 5; ++out_y) {
         const float *x_p = x + 30 * out_y;
         float *out_p = out + 30 * out_y;
+        #pragma GCC unroll 1
         for (int64_t out_x_0 = 0; out_x_0 < 2; ++out_x_0) {
             const float *x_p_1 = x_p + 12 * out_x_0;
             float *out_p_1 = out_p + 12 * out_x_0;

@@ -14,6 +14,7 @@ void pointwise(const float *restrict x, const float *restrict r, const float *re
         const float *x_p = x + 16 * out_y;
         const float *r_p = r + 64 * out_y;
         float *out_p = out + 64 * out_y;
+        #pragma GCC unroll 1
         for (int64_t out_x_0 = 0; out_x_0 < 2; ++out_x_0) {
             const float *x_p_1 = x_p + 8 * out_x_0;
             const float *r_p_1 = r_p + 32 * out_x_0;
@@ -25,6 +26,7 @@ void pointwise(const float *restrict x, const float *restrict r, const float *re
             __m256 conv_0_1 = b_v_1;
             __m256 conv_1_0 = b_v;
             __m256 conv_1_1 = b_v_1;
+            #pragma GCC unroll 1
             for (int64_t conv_k_0 = 0; conv_k_0 < 2; ++conv_k_0) {
                 const float *x_p_2 = x_p_1 + 2 * conv_k_0;
                 const float *w_p = w + 32 * conv_k_0;

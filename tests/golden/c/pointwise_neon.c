@@ -14,6 +14,7 @@ void pointwise(const float *restrict x, const float *restrict r, const float *re
         const float *x_p = x + 32 * out_y;
         const float *r_p = r + 32 * out_y;
         float *out_p = out + 32 * out_y;
+        #pragma GCC unroll 1
         for (int64_t out_x_0 = 0; out_x_0 < 2; ++out_x_0) {
             const float *x_p_1 = x_p + 16 * out_x_0;
             const float *r_p_1 = r_p + 16 * out_x_0;

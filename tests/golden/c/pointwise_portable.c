@@ -16,6 +16,7 @@ void pointwise(const float *restrict x, const float *restrict r, const float *re
             const float *x_p_1 = x_p + 8 * out_x_0;
             const float *r_p_1 = r_p + 8 * out_x_0;
             float *out_p_1 = out_p + 8 * out_x_0;
+            #pragma GCC unroll 1
             for (int64_t out_c_0 = 0; out_c_0 < 2; ++out_c_0) {
                 const float *b_p = b + 2 * out_c_0;
                 const float *w_p = w + 8 * out_c_0;
@@ -28,6 +29,7 @@ void pointwise(const float *restrict x, const float *restrict r, const float *re
                 float conv_0_1 = b_v_1;
                 float conv_1_0 = b_v;
                 float conv_1_1 = b_v_1;
+                #pragma GCC unroll 1
                 for (int64_t conv_k_0 = 0; conv_k_0 < 2; ++conv_k_0) {
                     const float *x_p_2 = x_p_1 + 2 * conv_k_0;
                     const float *w_p_1 = w_p + 4 * conv_k_0;
