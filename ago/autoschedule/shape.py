@@ -19,8 +19,8 @@ class Roles:
     """Stages and axes by what they do in the tiled nest.
 
     Attributes:
-        output: The stage that writes the program's output; its loops are tiled.
-        reduction: The stage computed at the output's tile; None in an element-wise program.
+        output: The stage that writes the piece's result; its loops are tiled.
+        reduction: The stage computed at the output's tile; None in an element-wise piece.
         lane_axis: Axis of `output` that is vectorised; None where no axis suits.
         tile_axis: Axis of `output` tiled innermost: the vectorised one, or where none suits the
             innermost that the reduction shares; None in a scalar.
@@ -47,18 +47,15 @@ def plain_stages(program: Program) -> list[str]:
     ]
 
 
-def roles(program: Program, lanes: int) -> Roles | None:
-    """The roles in a program of one output stage and at most one reduction; None for others.
+def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> Roles | None:
+    """The roles in one piece of a program; None where nothing can be tiled.
 
     Args:
         program: The program.
+        output: The stage that writes the piece's result.
+        reduction: The stage to compute at its tiles, if any.
         lanes: float32 lanes of a vector.
     """
-    reductions = [s for s in program.stages if s.reduce is not None]
-    outputs = [s for s in program.stages if s.reduce is None]
-    if len(outputs) != 1 or len(reductions) > 1:
-        return None
-    output, reduction = outputs[0], (reductions[0] if reductions else None)
     lane = _lane_axis(program, output, reduction, lanes)
     names = [a.name for a in output.axes]
     shared = [n for n in names if reduction is None or reduction_axis(output, reduction, n)]
@@ -88,7 +85,7 @@ def _lane_axis(program: Program, output: Stage, reduction: Stage | None, lanes: 
         suitable = (
             axis.name
             for axis in reversed(contiguous)
-            if _all_suit(program, output, output.loop(axis.name), lanes)
+            if _all_suit(program, output, None, output.loop(axis.name), lanes)
         )
         return next(suitable, None)
     others = [a for a in output.axes if a not in contiguous]
@@ -107,11 +104,17 @@ def _reduces_along(
         return False
     loop = reduction.loop(inner)
     contiguous = reduction.index[-1].coefficient(loop) == 1
-    return contiguous and _all_suit(program, reduction, loop, lanes)
+    return contiguous and _all_suit(program, reduction, reduction, loop, lanes)
 
 
-def _all_suit(program: Program, stage: Stage, loop: str, lanes: int) -> bool:
-    return all(_suits(program, load, loop, lanes) for load in stage_loads(stage))
+def _all_suit(
+    program: Program, stage: Stage, reduction: Stage | None, loop: str, lanes: int
+) -> bool:
+    return all(
+        _suits(program, load, loop, lanes)
+        for load in stage_loads(stage)
+        if reduction is None or load.buffer != reduction.buffer
+    )
 
 
 def _is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:
@@ -131,7 +134,7 @@ def stage_loads(stage: Stage) -> list[Load]:
 def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:
     """Whether a load vectorises along a loop: lanes are neighbours, or read the same element."""
     buffer = program.buffer(load.buffer)
-    if buffer.scope == "constant" or program.writer(load.buffer) is not None:
+    if buffer.scope == "constant":
         return True
     *outer, last = load.index or (Index(),)
     if not all(_is_uniform(i, loop, lanes) for i in outer):

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from ago.autoschedule.order import outer_orders
 from ago.autoschedule.packing import pack_constants
+from ago.autoschedule.pieces import Piece, find_pieces
 from ago.autoschedule.problem import tile_problem, vector_choices
-from ago.autoschedule.shape import Roles, guarded_axes, plain_stages, reduction_axis, roles
+from ago.autoschedule.shape import Roles, guarded_axes, reduction_axis, roles
 from ago.cost_model.analytic import MAX_UNROLLED, TileProblem, candidate_tiles
 from ago.errors import ScheduleError
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.schedule.annotate import unroll, vectorize
-from ago.schedule.cache_write import cache_write
 from ago.schedule.chooser import Chooser
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
-from ago.schedule.inline import inline
 from ago.schedule.peel import peel
 from ago.schedule.reorder import reorder
 from ago.schedule.round_axis import round_axis
@@ -34,8 +33,8 @@ def schedule_program(program: Program, target: Target, chooser: Chooser | None =
     """Schedule a naive program for a target.
 
     Args:
-        program: One output stage, any element-wise stages, at most one reduction; other programs
-            are left as they are.
+        program: Any naive program. Each reduction with the element-wise stages after it becomes
+            one nest; a piece that fits no rule stays naive.
         target: The CPU.
         chooser: Who decides; by default the analytic model's favourites are taken.
 
@@ -43,45 +42,45 @@ def schedule_program(program: Program, target: Target, chooser: Chooser | None =
         The schedule: program and trace.
     """
     schedule = Schedule(program, chooser)
-    for stage in plain_stages(program):
-        schedule.apply(inline, stage)
-    for found in schedule.program.stages:
-        if found.reduce and schedule.program.buffer(found.buffer).scope == "output":
-            schedule.apply(cache_write, found.name)
-    part = roles(schedule.program, target.lanes)
-    if part is None:
-        return schedule
-    _collapse_spatial(schedule, part.output)
-    lanes = _round_lanes(schedule, target)
-    part = roles(schedule.program, lanes)
-    assert part is not None
-    _peel_border(schedule, part.output, part.lane_axis if lanes > 1 else None)
-    if part.reduction is None:
-        _schedule_elementwise(schedule, part, lanes)
-    else:
-        _schedule_reduction(schedule, part, part.reduction, lanes, target)
+    pieces = find_pieces(schedule)
+    for piece in pieces:
+        _collapse_spatial(schedule, piece.output)
+    lanes = [_round_lanes(schedule, piece, target) for piece in pieces]
+    for piece, width in reversed(list(zip(pieces, lanes, strict=True))):
+        part = _roles(schedule.program, piece, width)
+        if part is None:
+            continue
+        _peel_border(schedule, part.output, part.lane_axis if width > 1 else None)
+        if part.reduction is None:
+            _schedule_elementwise(schedule, part, width)
+        else:
+            _schedule_reduction(schedule, part, part.reduction, width, target)
     pack_constants(schedule)
     return schedule
 
 
-def _collapse_spatial(schedule: Schedule, output: Stage) -> None:
+def _roles(program: Program, piece: Piece, lanes: int) -> Roles | None:
+    reduction = None if piece.reduction is None else program.stage(piece.reduction)
+    return roles(program, program.stage(piece.output), reduction, lanes)
+
+
+def _collapse_spatial(schedule: Schedule, output: str) -> None:
     """Merge neighbouring spatial axes of the output wherever no access tells them apart."""
     position = 0
     while True:
-        axes = schedule.program.stage(output.name).axes
+        axes = schedule.program.stage(output).axes
         if position + 2 >= len(axes):
             return
         try:
-            schedule.apply(collapse, output.name, axes[position].name, axes[position + 1].name)
+            schedule.apply(collapse, output, axes[position].name, axes[position + 1].name)
         except ScheduleError:
             position += 1
 
 
-def _round_lanes(schedule: Schedule, target: Target) -> int:
+def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
     """Round the vectorised axis to whole vectors; returns the lanes to use, 1 for scalar code."""
-    part = roles(schedule.program, target.lanes)
-    assert part is not None
-    if part.lane_axis is None:
+    part = _roles(schedule.program, piece, target.lanes)
+    if part is None or part.lane_axis is None:
         return 1
     try:
         schedule.apply(round_axis, part.output.name, part.lane_axis, target.lanes)

@@ -14,7 +14,7 @@ from ago.schedule.tree import unused
 
 
 def cache_write(program: Program, stage: str) -> Program:
-    """Give a reduction that writes an output a consumer that copies.
+    """Give a reduction an accumulator of its own, and a consumer that copies.
 
     Rewrite::
 
@@ -26,7 +26,7 @@ def cache_write(program: Program, stage: str) -> Program:
 
     Requires:
         1. The stage exists (`unknown-stage`) and is still naive (`stage-scheduled`).
-        2. It is a reduction that writes an output (`no-reduction`).
+        2. It is a reduction (`no-reduction`).
 
     Args:
         program: The program.
@@ -46,8 +46,8 @@ def cache_write(program: Program, stage: str) -> Program:
     producer = find_stage(program, stage)
     nest = naive_nest(program, producer)
     output = program.buffer(producer.buffer)
-    if producer.reduce is None or output.scope != "output":
-        message = f"{stage} does not reduce into an output"
+    if producer.reduce is None:
+        message = f"{stage} is no reduction"
         raise refuse("no-reduction", program, message)
     spatial = tuple(a for a in producer.axes if a.kind == "spatial")
     shape = tuple(a.extent for a in spatial)

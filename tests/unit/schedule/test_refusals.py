@@ -243,7 +243,6 @@ CASES = [
     Case("used-outside", partial(store_at, TWO, "H", "C.i"), "C.i"),
     Case("bad-scope", partial(store_at, compute_at(RELU, "C", "R.i"), "C", "R.i", "output")),
     Case("no-reduction", partial(cache_write, CHAIN, "R")),
-    Case("no-reduction", partial(cache_write, RELU, "C")),
     Case("not-constant", partial(pack, MATMUL, "A", ["C.i", "C.k"])),
     Case("many-accesses", partial(pack, one_stage(Const(1.0), v=6), "v", [])),
     Case(

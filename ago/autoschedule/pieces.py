@@ -1,0 +1,80 @@
+"""Cuts a program into pieces: each a stage to be tiled and the reduction computed at its tiles.
+
+Read `find_pieces` first. A subgraph may hold any number of reductions; each becomes the heart of one
+piece, with the element-wise stages after it inlined into the stage that writes the piece's result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ago.autoschedule.shape import plain_stages, reduction_axis, stage_loads
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+from ago.schedule.cache_write import cache_write
+from ago.schedule.inline import inline
+from ago.schedule.trace import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a program that becomes one nest.
+
+    Attributes:
+        output: Name of the stage that writes its result; its loops are tiled.
+        reduction: Name of the stage computed at its tiles; None in an element-wise piece.
+    """
+
+    output: str
+    reduction: str | None
+
+
+def find_pieces(schedule: Schedule) -> list[Piece]:
+    """Inline element-wise stages, and give each reduction a stage that writes its result.
+
+    Args:
+        schedule: Of a naive program; the rewrites are recorded in it.
+
+    Returns:
+        The pieces in order of execution.
+    """
+    for name in plain_stages(schedule.program):
+        if _joins_its_reader(schedule.program, name):
+            schedule.apply(inline, name)
+    taken: dict[str, str] = {}
+    for stage in schedule.program.stages:
+        if stage.reduce is None:
+            continue
+        writer = _writer_of_result(schedule.program, stage, taken)
+        if writer is None:
+            before = {s.name for s in schedule.program.stages}
+            schedule.apply(cache_write, stage.name)
+            (writer,) = (s.name for s in schedule.program.stages if s.name not in before)
+        taken[writer] = stage.name
+    outputs = [s.name for s in schedule.program.stages if s.reduce is None]
+    return [Piece(name, taken.get(name)) for name in outputs]
+
+
+def readers(program: Program, buffer: str) -> list[Stage]:
+    """The stages that load from a buffer."""
+    return [s for s in program.stages if any(load.buffer == buffer for load in stage_loads(s))]
+
+
+def _joins_its_reader(program: Program, name: str) -> bool:
+    """Whether a stage has one reader, which is element-wise: a reduction would repeat its work."""
+    found = readers(program, program.stage(name).buffer)
+    return len(found) == 1 and found[0].reduce is None
+
+
+def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str]) -> str | None:
+    """The element-wise stage that visits each element of the reduction once; None if none does."""
+    if program.buffer(reduction.buffer).scope == "output":
+        return None
+    found = readers(program, reduction.buffer)
+    if len(found) != 1 or found[0].reduce is not None or found[0].name in taken:
+        return None
+    reader = found[0]
+    once = all(
+        axis.extent == 1 or reduction_axis(reader, reduction, axis.name) for axis in reader.axes
+    )
+    return reader.name if once else None
