@@ -39,7 +39,7 @@ format: $(VENV)/.installed-dev ## rewrite the sources in the house style
 	@$(PY) -m ruff check --fix-only --quiet $(SOURCES)
 	@$(PY) -m ruff format --quiet $(SOURCES)
 
-bench: $(VENV)/.installed-bench ## beside ONNX Runtime and OpenVINO, in one run
+bench: $(VENV)/.installed-bench ## time kernels, and MODEL beside ONNX Runtime and OpenVINO
 	@$(PY) -m benchmarks $(if $(MODEL),"$(MODEL)")
 
 clean: ## remove .venv and what tools left behind
@@ -47,7 +47,7 @@ clean: ## remove .venv and what tools left behind
 
 $(VENV)/.installed-run: EXTRAS = emu
 $(VENV)/.installed-dev: EXTRAS = emu dev
-$(VENV)/.installed-bench: EXTRAS = bench
+$(VENV)/.installed-bench: EXTRAS = emu bench
 
 $(VENV)/.installed-%: pyproject.toml setup.py tools/setup_venv.py
 	@python=$$(for p in $(PYTHONS); do \
