@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.nest import For, LoopKind, Reduce, leaves, walk
+from ago.ir.nest import For, LoopKind, Reduce, Update, leaves, walk
 from ago.ir.program import Program
+from ago.schedule.apart import writes_apart
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_loop, leaf_loads, replace_stmt
+from ago.schedule.tree import find_loop, find_path, leaf_loads, replace_stmt
 
 
 def unroll(program: Program, loop: str) -> Program:
@@ -70,12 +71,17 @@ def vectorize(program: Program, loop: str) -> Program:
         >>> find_loop(vectorize(reorder(matmul(4, 6, 5), ["C.k", "C.j"]), "C.j"), "C.j").kind
         'vector'
     """
-    old = find_loop(program, loop)
+    path = find_path(program, loop)
+    old = path[-1]
+    assert isinstance(old, For)
     if any(isinstance(stmt, For) for stmt in walk(old.body)):
         message = f"{loop} has loops inside"
         raise refuse("not-innermost", program, message, loop=loop, hint="reorder it inside first")
+    around = [stmt for stmt in path if isinstance(stmt, For)]
     for leaf in leaves(old.body):
-        if isinstance(leaf, Reduce) and loop in leaf.loops:
+        whole = isinstance(leaf, Reduce) and loop in leaf.loops
+        step = isinstance(leaf, Update) and not writes_apart(leaf.index, (old,), around)
+        if whole or step:
             message = f"{loop} is a reduce loop of {leaf.stage}"
             hint = "vectorise a spatial loop"
             raise refuse("vector-reduces", program, message, loop=loop, hint=hint)

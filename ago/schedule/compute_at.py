@@ -11,6 +11,7 @@ from ago.ir.nest import For, If, Stage, Stmt, substitute_body
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.naive import require_sole_writer
+from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched
 from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
@@ -42,7 +43,8 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
         3. It stands before the loop (`order`), all its readers inside, also those with which a
            reduction starts (`not-consumer-loop`).
         4. The region is a box in the producer's axes (`no-region`).
-        5. The loop is not vectorised, nor is one around it (`inside-vector`).
+        5. The loop is not vectorised, nor is one around it (`inside-vector`); parallel loops stay
+           free of races (`race`, `private-flow`).
 
     Args:
         program: The program.
@@ -74,7 +76,8 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     axes = _axis_ranges(program, producer, box, path)
     moved = _regenerate(producer, axes)
     placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
-    return placed.with_body(tuple(s for s in placed.body if s is not nest))
+    after = placed.with_body(tuple(s for s in placed.body if s is not nest))
+    return keep_parallel(program, after)
 
 
 def find_stage(program: Program, stage: str) -> Stage:

@@ -9,6 +9,7 @@ from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Leaf, Reduce, Stmt
 from ago.ir.program import Program
 from ago.schedule.apart import writes_apart
+from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import find_loop, find_path, moves_data, replace_stmt
 
@@ -31,6 +32,7 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
         5. Where a loop of a reduction moves outside others, the iterations of those are proved to
            write different elements (`reorder-accumulates`); those of a `shift` split do not.
         6. No statement inside reads other elements of the buffer it writes (`in-place`).
+        7. Parallel loops stay free of races (`race`, `private-flow`).
 
     Args:
         program: The program.
@@ -69,7 +71,7 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
     inner: tuple[Stmt, ...] = (If(tuple(guards), body),) if guards else body
     for loop in reversed(ordered):
         inner = (replace(loop, body=inner),)
-    return replace_stmt(program, top, inner)
+    return keep_parallel(program, replace_stmt(program, top, inner))
 
 
 def _perfect_nest(top: For, names: set[str]) -> tuple[list[For], list[Index], tuple[Stmt, ...]]:

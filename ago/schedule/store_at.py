@@ -8,6 +8,7 @@ from ago.ir.index import Index
 from ago.ir.nest import For, If, Leaf, Reduce, Scope, Stmt, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, loads, map_value
+from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import touched, upper_bound
 from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
@@ -29,6 +30,8 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
         3. Every access is inside the loop, also those with which a reduction starts
            (`used-outside`).
         4. The scope is one of the three (`bad-scope`).
+        5. Parallel loops stay free of races: they share the workspace, and have registers and
+           stack of their own (`race`, `private-flow`).
 
     Args:
         program: The program.
@@ -74,31 +77,15 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     shape = tuple(
         upper_bound(high - low + 1, ranges) for low, high in zip(box.low, box.high, strict=True)
     )
-    body = _shifted(home.body, buffer, box.low)
+    body = reindex(
+        home.body,
+        buffer,
+        lambda index: tuple(i - first for i, first in zip(index, box.low, strict=True)),
+    )
     moved = replace_stmt(program, home, (replace(home, body=body),))
-    return moved.with_buffer(replace(old, shape=shape, scope=scope))
+    after = moved.with_buffer(replace(old, shape=shape, scope=scope))
+    return keep_parallel(program, after)
 
 
 def _starts_with(leaf: Reduce, buffer: str) -> bool:
     return leaf.buffer == buffer or any(load.buffer == buffer for load, _ in loads(leaf.init))
-
-
-def _shifted(body: tuple[Stmt, ...], buffer: str, low: tuple[Index, ...]) -> tuple[Stmt, ...]:
-    """`body` with every access to `buffer` made relative to `low`."""
-
-    def at(index: tuple[Index, ...]) -> tuple[Index, ...]:
-        return tuple(i - first for i, first in zip(index, low, strict=True))
-
-    def load(value: Value) -> Value | None:
-        if isinstance(value, Load) and value.buffer == buffer:
-            return Load(buffer, at(value.index))
-        return None
-
-    def leaf(stmt: Leaf) -> Leaf:
-        index = at(stmt.index) if stmt.buffer == buffer else stmt.index
-        value = map_value(stmt.value, load)
-        if isinstance(stmt, Reduce):
-            return replace(stmt, index=index, value=value, init=map_value(stmt.init, load))
-        return replace(stmt, index=index, value=value)
-
-    return rewrite(body, lambda s: None if isinstance(s, For | If) else (leaf(s),))
