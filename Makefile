@@ -18,7 +18,7 @@ SOURCES = ago benchmarks tests tools setup.py
 
 help: ## this list
 	@echo "AGO: from trained networks to standalone C"
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-run ## compile MobileNet-V2, or MODEL=path.onnx, and look inside
 	@$(PY) -m tools.demo $(if $(MODEL),"$(MODEL)")

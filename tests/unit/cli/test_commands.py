@@ -1,6 +1,8 @@
 """What each command prints and writes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,12 @@ from ago.version import __version__
 
 def test_version(invoke) -> None:
     assert invoke("--version").stdout == f"ago {__version__}\n"
+
+
+def test_the_package_is_a_program() -> None:
+    command = [sys.executable, "-m", "ago", "targets"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("name ")
 
 
 @pytest.mark.parametrize("command", ["optimize", "run", "verify", "show", "targets"])
