@@ -66,7 +66,7 @@ def main(model: str | None) -> None:
 def show_compilation(graph: Graph) -> tuple[Compilation, Net]:
     """Compile for this machine."""
     options = Options(resolve_target("host"))
-    _section("Compile", f"AGO turns {graph.name} into C, and a C compiler turns that into a library.")
+    _section("Compile", f"AGO turns {graph.name} into C; a C compiler turns that into a library.")
     start = time.perf_counter()
     with progress_bar() as progress:
         compilation = compile_graph(graph, options, progress=progress)
