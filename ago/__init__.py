@@ -1,8 +1,9 @@
 """AGO: a compiler from trained neural networks to fast, standalone C for mobile CPUs."""
 
 from ago.api import optimize
+from ago.errors import AgoError
 from ago.frontend import GraphBuilder, load
 from ago.ir.graph import Graph
 from ago.version import __version__
 
-__all__ = ["Graph", "GraphBuilder", "__version__", "load", "optimize"]
+__all__ = ["AgoError", "Graph", "GraphBuilder", "__version__", "load", "optimize"]
