@@ -110,3 +110,31 @@ def pad(n: int, border: int) -> Program:
     stage = Stage("P", (Axis("y", extent), Axis("x", extent)), "P", (y, x), value)
     buffers = (Buffer("X", (n, n), "input"), Buffer("P", (extent, extent), "output"))
     return Program.naive("pad", buffers, (stage,))
+
+
+def smooth(rows: int, columns: int) -> Program:
+    """The naive program of `S[y, x] = P[y, x] + P[y+1, x] + P[y+2, x]` with `P = 2 * X`.
+
+    Args:
+        rows: Rows of `P`; `S` has two fewer.
+        columns: Columns of both.
+
+    Returns:
+        A program whose loops are `P.y`, `P.x`, `S.y`, `S.x`.
+    """
+    at_p, y, x = (var("P.y"), var("P.x")), var("S.y"), var("S.x")
+    double = Stage(
+        "P",
+        (Axis("y", rows), Axis("x", columns)),
+        "P",
+        at_p,
+        mul(Const(2.0), Load("X", at_p)),
+    )
+    total = add(Load("P", (y, x)), add(Load("P", (y + 1, x)), Load("P", (y + 2, x))))
+    smoothed = Stage("S", (Axis("y", rows - 2), Axis("x", columns)), "S", (y, x), total)
+    buffers = (
+        Buffer("X", (rows, columns), "input"),
+        Buffer("S", (rows - 2, columns), "output"),
+        Buffer("P", (rows, columns), "workspace"),
+    )
+    return Program.naive("smooth", buffers, (double, smoothed))

@@ -13,7 +13,7 @@ from typing import Literal
 
 from ago.errors import IRError
 from ago.ir.index import Index, as_index, substitute, var
-from ago.ir.value import Condition, Value, map_indices
+from ago.ir.value import Condition, Load, Value, map_indices, map_value
 
 LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
 Scope = Literal["input", "output", "constant", "workspace", "stack", "register"]
@@ -137,6 +137,14 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A hint that `buffer[index]` will be read soon; computes nothing. The element exists."""
+
+    buffer: str
+    index: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class For:
     """A loop of the variable `name` over `[lo, hi)`; an empty range does nothing."""
 
@@ -166,7 +174,7 @@ class If:
 
 
 Leaf = Store | Reduce | Update
-Stmt = Leaf | For | If
+Stmt = Leaf | Prefetch | For | If
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +223,7 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 def leaves(body: tuple[Stmt, ...]) -> Iterator[Leaf]:
     """Every leaf below `body`, in execution order."""
-    return (stmt for stmt in walk(body) if not isinstance(stmt, For | If))
+    return (stmt for stmt in walk(body) if isinstance(stmt, Store | Reduce | Update))
 
 
 def rewrite(
@@ -261,6 +269,8 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Index], Index]) -> Stmt:
         case If():
             body = tuple(map_stmt_indices(s, change) for s in stmt.body)
             return If(tuple(change(c) for c in stmt.condition), body)
+        case Prefetch():
+            return replace(stmt, index=tuple(change(i) for i in stmt.index))
         case _:
             index = tuple(change(i) for i in stmt.index)
             value = map_indices(stmt.value, change)
@@ -287,3 +297,28 @@ def rename_loops(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt
 
     renamed = rewrite(body, change)
     return substitute_body(renamed, {old: var(new) for old, new in names.items()})
+
+
+def reindex(
+    body: tuple[Stmt, ...],
+    buffer: str,
+    change: Callable[[tuple[Index, ...]], tuple[Index, ...]],
+) -> tuple[Stmt, ...]:
+    """`body` with the whole index of every access to `buffer`, loads and stores, replaced."""
+
+    def load(value: Value) -> Value | None:
+        if isinstance(value, Load) and value.buffer == buffer:
+            return Load(buffer, change(value.index))
+        return None
+
+    def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if not isinstance(stmt, Store | Reduce | Update):
+            return None
+        index = change(stmt.index) if stmt.buffer == buffer else stmt.index
+        value = map_value(stmt.value, load)
+        if isinstance(stmt, Reduce):
+            init = map_value(stmt.init, load)
+            return (replace(stmt, index=index, value=value, init=init),)
+        return (replace(stmt, index=index, value=value),)
+
+    return rewrite(body, leaf)

@@ -1,0 +1,93 @@
+"""`fold_storage`: a buffer keeps only a window of one dimension, as a ring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ago.ir.bounds import simplify
+from ago.ir.index import Var
+from ago.ir.nest import For, If, leaves, reindex
+from ago.ir.program import Program
+from ago.schedule.refusals import refuse
+from ago.schedule.region import touched
+from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+
+
+def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Program:
+    """Replace a dimension of a buffer by a ring of just the rows that one iteration touches.
+
+    Rewrite::
+
+        P: [h, n]                                    P: [w, n]
+        for y: ... P[k*y + r, i] ...  (r in [0, w))  →  for y: ... P[(k*y + r) % w, i] ...
+
+    A row is overwritten by the one `w` further on, which no iteration writes before the window has
+    left the row: everything touched in an iteration lies in `[k*y + c, k*y + c + w)`, and `k` is
+    not negative.
+
+    Requires:
+        1. `buffer` and `loop` exist (`unknown-buffer`, `unknown-loop`); the buffer is an
+           intermediate one (`not-intermediate`); the loop is serial (`not-serial`).
+        2. Every access is inside the loop (`used-outside`).
+        3. Along the dimension an iteration touches a window of constant extent that moves by a
+           constant step of at least 0 (`no-window`).
+
+    Args:
+        program: The program.
+        buffer: Name of the buffer.
+        dimension: Which dimension becomes a ring.
+        loop: Name of the loop that moves the window.
+
+    Returns:
+        The rewritten program.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import smooth
+        >>> from ago.schedule.compute_at import compute_at
+        >>> from ago.schedule.slide import slide
+        >>> program = slide(compute_at(smooth(8, 4), "P", "S.y"), "P", "y", "S.y")
+        >>> fold_storage(program, "P", 0, "S.y").buffer("P").shape
+        (3, 4)
+    """
+    old = next((b for b in program.buffers if b.name == buffer), None)
+    if old is None or not 0 <= dimension < len(old.shape):
+        raise refuse("unknown-buffer", program, f"no dimension {dimension} of a buffer {buffer!r}")
+    if old.scope in {"input", "output", "constant"}:
+        raise refuse("not-intermediate", program, f"{buffer} is an {old.scope}")
+    path = find_path(program, loop)
+    home = path[-1]
+    assert isinstance(home, For)
+    if home.kind != "serial":
+        raise refuse("not-serial", program, f"{loop} is {home.kind}", loop=loop)
+    elsewhere = replace_stmt(program, home, ()).body
+    if any(leaf.buffer == buffer for leaf in leaves(elsewhere)) or reads(elsewhere, buffer):
+        raise refuse("used-outside", program, f"{buffer} is used outside {loop}", loop=loop)
+    extent = _window(program, old.name, dimension, home, path)
+    body = reindex(
+        home.body,
+        buffer,
+        lambda index: tuple(i % extent if d == dimension else i for d, i in enumerate(index)),
+    )
+    shape = tuple(extent if d == dimension else s for d, s in enumerate(old.shape))
+    moved = replace_stmt(program, home, (replace(home, body=body),))
+    return moved.with_buffer(replace(old, shape=shape))
+
+
+def _window(
+    program: Program, buffer: str, dimension: int, home: For, path: tuple[For | If, ...]
+) -> int:
+    """The constant extent of what an iteration touches along the dimension."""
+    ranges = ranges_of(path)
+    box = touched(home.body, buffer, ranges, stores=True)
+    if box is None:
+        raise refuse("used-outside", program, f"{buffer} is not used in {home.name}")
+    low, high = box.low[dimension], box.high[dimension]
+    extent = simplify(high - low + 1, ranges)
+    plain = all(isinstance(a, Var) and a.name == home.name and c >= 0 for a, c in low.terms)
+    if not plain or not extent.is_constant:
+        message = f"{home.name} touches [{low}, {high}] of dimension {dimension} of {buffer}"
+        raise refuse("no-window", program, message, loop=home.name)
+    return extent.const

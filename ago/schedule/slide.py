@@ -1,0 +1,107 @@
+"""`slide`: a producer computes only what the previous iteration's window did not hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ago.ir.index import Index, Var, minimum, variables
+from ago.ir.nest import For, leaves
+from ago.ir.program import Program
+from ago.schedule.compute_at import find_stage
+from ago.schedule.refusals import refuse
+from ago.schedule.tree import find_path, replace_stmt
+
+
+def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
+    """Skip the rows of a producer's region that the iteration before has computed already.
+
+    Rewrite::
+
+        for y: for r in [0, w): P[k*y + r] = p(k*y + r); ... P[k*y .. k*y + w) ...
+        →  for y: for r in [min((w-k)*y, w-k), w): P[k*y + r] = p(k*y + r); ...
+
+    The first iteration computes the whole window, every other one its last `k` rows: each row is
+    computed once. The bound is exact, affine, and needs no counter.
+
+    Requires:
+        1. `stage` and `loop` exist (`unknown-stage`, `unknown-loop`); the stage's nest is inside
+           the loop, which is serial and starts at a constant (`not-inside`, `not-serial`).
+        2. The loop over `axis` is serial and has the constant extent `w` of a window that moves by
+           a constant step `k` with `0 < k < w` (`no-window`).
+        3. No other index of the producer's result moves with the loop (`moves-aside`).
+
+    Args:
+        program: The program, the stage placed by `compute_at`.
+        stage: Name of the producer.
+        axis: Its axis along which the window slides.
+        loop: Name of the loop that moves the window.
+
+    Returns:
+        The rewritten program. The buffer must stay outside the loop; `fold_storage` shrinks it to
+        the window.
+
+    Raises:
+        ScheduleError: With one of the codes above.
+
+    Example:
+        >>> from ago.ir.examples import smooth
+        >>> from ago.schedule.compute_at import compute_at
+        >>> from ago.schedule.tree import find_loop
+        >>> program = compute_at(smooth(8, 4), "P", "S.y")
+        >>> str(find_loop(slide(program, "P", "y", "S.y"), "P.y").lo)
+        'min(2, 2 * S.y)'
+    """
+    producer = find_stage(program, stage)
+    rows = producer.loop(axis)
+    producer.axis(axis)
+    path = find_path(program, rows)
+    outer = next((s for s in path[:-1] if isinstance(s, For) and s.name == loop), None)
+    if outer is None:
+        find_path(program, loop)
+        message = f"the nest of {stage} is not inside {loop}"
+        raise refuse("not-inside", program, message, loop=loop, hint="compute_at it there first")
+    if outer.kind != "serial" or not outer.lo.is_constant:
+        raise refuse("not-serial", program, f"{loop} is {outer.kind} from {outer.lo}", loop=loop)
+    inner = path[-1]
+    assert isinstance(inner, For)
+    step = _step(program, inner, outer, producer.buffer)
+    window = inner.extent.const
+    start = minimum((outer.index - outer.lo) * (window - step), window - step)
+    return replace_stmt(program, inner, (replace(inner, lo=start),))
+
+
+def _step(program: Program, rows: For, outer: For, buffer: str) -> int:
+    """By how many rows the window moves in one iteration of `outer`."""
+    whole = rows.kind == "serial" and rows.lo == Index() and rows.hi.is_constant
+    steps: set[int | None] = {
+        None if not whole else _move(i, rows, outer, program, buffer) for i in _stores(rows, buffer)
+    }
+    if len(steps) == 1:
+        step = steps.pop()
+        if step is not None and 0 < step < rows.hi.const:
+            return step
+    message = f"{rows.name} over [{rows.lo}, {rows.hi}) is no window that {outer.name} moves"
+    hint = "the loop must read overlapping rows; split it with tail exact or shift only inside"
+    raise refuse("no-window", program, message, loop=rows.name, hint=hint)
+
+
+def _stores(rows: For, buffer: str) -> list[tuple[Index, ...]]:
+    return [leaf.index for leaf in leaves(rows.body) if leaf.buffer == buffer]
+
+
+def _move(
+    index: tuple[Index, ...], rows: For, outer: For, program: Program, buffer: str
+) -> int | None:
+    """Coefficient of `outer` where the index follows `rows`; None where that is not affine."""
+    step: int | None = None
+    for place in index:
+        if rows.name in variables(place):
+            rest = place - rows.index
+            plain = all(isinstance(atom, Var) for atom, _ in rest.terms)
+            if not plain or rows.name in variables(rest):
+                return None
+            step = rest.coefficient(outer.name)
+        elif outer.name in variables(place):
+            message = f"{buffer} is written at {place}, which moves with {outer.name} too"
+            raise refuse("moves-aside", program, message, loop=outer.name)
+    return step
