@@ -226,7 +226,9 @@ class _Selector:
                     )
 
     def _fixed(self, index: Index, values: Mapping[str, int]) -> Index:
-        base, const = linear(index, self._expanded).at(values) if index.terms else (index, 0)
+        if index.is_constant:
+            return index
+        base, const = linear(index, self._expanded).at(values)
         return base + const
 
     # Conditions

@@ -135,7 +135,15 @@ class Write:
     stage: str
 
 
-Action = Assign | Write
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A hint that memory will be read soon; fields as in `Load`."""
+
+    pointer: int
+    offset: int
+
+
+Action = Assign | Write | Fetch
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from ago.codegen.model import (
     emit_model,
 )
 from ago.codegen.portable import PORTABLE
+from ago.ir.nest import Buffer
 from ago.ir.program import Program
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build, library_suffix
@@ -51,54 +52,70 @@ def emit(program: Program, target: str) -> Function:
     return emit_function(program, TARGETS[target], table)
 
 
-def artifact(program: Program, target: str, arrays: Arrays) -> Artifact:
-    """A model of one step whose inputs and outputs are the program's."""
-    function = emit(program, target)
-    inputs = [b for b in program.buffers if b.scope == "input"]
-    outputs = [b for b in program.buffers if b.scope == "output"]
-    weights = b""
-    workspace = 0
-    slots: list[Slot] = []
-    for buffer in parameters(program):
-        size = 4 * int(np.prod(buffer.shape, dtype=np.int64))
+class _Assembly:
+    """Collects programs into one model, a step each, so that one compiler run serves them all."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.steps: list[Step] = []
+        self.inputs: list[TensorInfo] = []
+        self.outputs: list[TensorInfo] = []
+        self.feeds: list[np.ndarray] = []
+        self.weights = b""
+        self.workspace = 0
+
+    def add(self, program: Program, arrays: Arrays) -> None:
+        function = emit(program, self.target)
+        slots = tuple(self._slot(buffer, arrays) for buffer in parameters(program))
+        self.steps.append(Step(function, slots))
+
+    def _slot(self, buffer: Buffer, arrays: Arrays) -> Slot:
+        info = TensorInfo(buffer.name, buffer.shape)
+        if buffer.scope == "output":
+            self.outputs.append(info)
+            return OutputSlot(len(self.outputs) - 1)
+        if buffer.scope == "workspace":
+            offset = self.workspace
+            self.workspace += -(-info.bytes // 64) * 64
+            return WorkspaceSlot(offset)
+        array = np.ascontiguousarray(arrays[buffer.name], np.float32)
         if buffer.scope == "input":
-            slots.append(InputSlot(inputs.index(buffer)))
-        elif buffer.scope == "output":
-            slots.append(OutputSlot(outputs.index(buffer)))
-        elif buffer.scope == "constant":
-            weights += b"\0" * (-len(weights) % 64)
-            slots.append(WeightsSlot(len(weights)))
-            weights += np.ascontiguousarray(arrays[buffer.name], np.float32).tobytes()
-        else:
-            slots.append(WorkspaceSlot(workspace))
-            workspace += -(-size // 64) * 64
-    interface = ModelInterface(
-        "m",
-        tuple(b.name for b in inputs),
-        tuple(b.name for b in outputs),
-        len(weights),
-        workspace,
-    )
-    return Artifact(
-        name="m",
-        sources=emit_model(interface, [Step(function, tuple(slots))], TABLES[target]),
-        weights=weights,
-        workspace_bytes=workspace,
-        inputs=tuple(TensorInfo(b.name, b.shape) for b in inputs),
-        outputs=tuple(TensorInfo(b.name, b.shape) for b in outputs),
-        target=TARGETS[target],
-        steps=(program.name,),
-    )
+            self.inputs.append(info)
+            self.feeds.append(array)
+            return InputSlot(len(self.inputs) - 1)
+        self.weights += b"\0" * (-len(self.weights) % 64)
+        self.weights += array.tobytes()
+        return WeightsSlot(len(self.weights) - array.nbytes)
+
+    def artifact(self) -> Artifact:
+        inputs, outputs = (tuple(i.name for i in infos) for infos in (self.inputs, self.outputs))
+        interface = ModelInterface("m", inputs, outputs, len(self.weights), self.workspace)
+        return Artifact(
+            name="m",
+            sources=emit_model(interface, self.steps, TABLES[self.target]),
+            weights=self.weights,
+            workspace_bytes=self.workspace,
+            inputs=tuple(self.inputs),
+            outputs=tuple(self.outputs),
+            target=TARGETS[self.target],
+            steps=tuple(step.function.name for step in self.steps),
+        )
 
 
-def run_compiled(program: Program, target: str, arrays: Arrays) -> dict[str, np.ndarray]:
-    """The outputs of a program compiled for `target`, natively where this machine can."""
-    model = artifact(program, target, arrays)
-    feeds = [np.ascontiguousarray(arrays[info.name], np.float32) for info in model.inputs]
+def run_compiled(programs: Sequence[tuple[Program, Arrays]], target: str) -> list[np.ndarray]:
+    """Outputs of programs with one output each, natively where this machine can.
+
+    Args:
+        programs: Each with the arrays of its inputs and constants, by buffer.
+        target: A key of `TABLES`.
+    """
+    assembly = _Assembly(target)
+    for program, arrays in programs:
+        assembly.add(program, arrays)
+    model = assembly.artifact()
     with tempfile.TemporaryDirectory() as directory:
         path = build(model, "shared", Path(directory) / f"m{library_suffix()}")
-        results = call(model, path, feeds)
-    return {info.name: result for info, result in zip(model.outputs, results, strict=True)}
+        return call(model, path, assembly.feeds)
 
 
 def call(model: Artifact, path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:

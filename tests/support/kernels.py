@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,8 +23,8 @@ class Kernel:
     arrays: Arrays
     expected: np.ndarray
 
-    def check(self, outputs: Mapping[str, np.ndarray]) -> None:
-        np.testing.assert_array_equal(outputs["out"], self.expected)
+    def check(self, output: np.ndarray) -> None:
+        np.testing.assert_array_equal(output, self.expected)
 
 
 def loop(name: str, extent: Index | int, kind: LoopKind, *body: Stmt, lo: Index | int = 0) -> For:
