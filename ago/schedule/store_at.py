@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.index import Index
-from ago.ir.nest import For, If, Leaf, Reduce, Scope, Stmt, leaves, rewrite
+from ago.ir.nest import For, Reduce, Scope, leaves, reindex
 from ago.ir.program import Program
-from ago.ir.value import Load, Value, loads, map_value
+from ago.ir.value import loads
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import touched, upper_bound

@@ -23,6 +23,7 @@ from ago.schedule.chooser import Chooser, Decision, DefaultChooser
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
 from ago.schedule.decompose_reduction import decompose_reduction
+from ago.schedule.fold_storage import fold_storage
 from ago.schedule.fuse_axes import fuse_axes
 from ago.schedule.inline import inline
 from ago.schedule.pack import pack
@@ -34,6 +35,7 @@ from ago.schedule.reverse_compute_at import reverse_compute_at
 from ago.schedule.rfactor import rfactor
 from ago.schedule.round_axis import round_axis
 from ago.schedule.set_scope import set_scope
+from ago.schedule.slide import slide
 from ago.schedule.specialize import specialize
 from ago.schedule.split import split
 from ago.schedule.stage_mem import stage_mem
@@ -51,6 +53,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         compute_at,
         decompose_reduction,
         fuse_axes,
+        fold_storage,
         inline,
         pack,
         parallel,
@@ -61,6 +64,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         rfactor,
         round_axis,
         set_scope,
+        slide,
         specialize,
         split,
         stage_mem,
