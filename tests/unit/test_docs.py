@@ -2,17 +2,22 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
 import numpy as np
 import onnx
 import pytest
+from click.testing import CliRunner
 from onnx import helper
 
+import ago
 from ago.cli import main
 from ago.frontend.onnx_ops import find_translator
 from ago.frontend.raw import RawNode
+from ago.models import tiny_mobilenet
+from ago.runtime.toolchain import find_toolchain
 from ago.target import TARGETS
 from tests.support.onnx_models import make_model
 
@@ -90,6 +95,22 @@ def test_commands_of_the_readme_parse(line: str) -> None:
     command = main.commands[name]
     with command.make_context(name, args, parent=click.Context(main)) as context:
         assert context.command is command
+
+
+def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:
+    """With a smaller network of the same interface; its own arrays are larger than needed."""
+    (program,) = blocks(ROOT / "README.md", "c")
+    for old, new in (("mobilenet_v2", "tiny_mobilenet"), ("MOBILENET_V2", "TINY_MOBILENET")):
+        program = program.replace(old, new)
+    (tmp_path / "app.c").write_text(program)
+    out = CliRunner().invoke(main, ["optimize", "tiny_mobilenet", "-o", str(tmp_path / "out")])
+    assert out.exit_code == 0, out.output
+    (library,) = (tmp_path / "out").glob("lib*")
+    command = [*find_toolchain().command, "-std=c11", "-Wall", "-Werror", "-Iout", "app.c"]
+    subprocess.run([*command, f"out/{library.name}", "-o", "app"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./app"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    expected = ago.optimize(tiny_mobilenet())(np.zeros((1, 3, 32, 32), np.float32))
+    assert float(done.stdout) == pytest.approx(float(expected[0, 0]), abs=1e-6)
 
 
 def test_claimed_operators_and_targets_exist() -> None:
