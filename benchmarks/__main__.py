@@ -28,7 +28,7 @@ the machine and its clock move the times by up to 30 %.
 
 * `share`: speed over that of independent multiply-adds in registers, timed beside the kernel.
 * `level`: where the kernel's inputs, weights and outputs live when it runs again and again.
-* `bound`: the time in which that level could deliver them; `limit` says `memory` where the kernel is
+* `bound`: the time in which that level could deliver them; `limit` is `memory` where a kernel is
   within 1.3 times of it.
 * `decisions`: register tile (rows x vectors) and place of the loop over tiles of the channels.
 """
