@@ -19,6 +19,7 @@ from ago.codegen.tree import (
     Broadcast,
     Choose,
     Collect,
+    Element,
     Guard,
     Lane,
     Load,
@@ -227,13 +228,13 @@ class _BlockPrinter:
             self._action(action)
 
     def _action(self, action: Action) -> None:
-        value = _bare(self._use(action.node))
+        value = self._use(action.node)
         printer = self._printer
         match action:
             case Assign(register, _, _):
-                printer.assign(register, value)
+                printer.assign(register, _bare(value))
             case Write(pointer, offset, 0, _, _):
-                printer.line(f"{printer.pointers.name(pointer)}[{offset}] = {value};")
+                printer.line(f"{printer.pointers.name(pointer)}[{offset}] = {_bare(value)};")
             case Write(pointer, offset, lanes, _, _):
                 row = "store" if lanes == printer.intrinsics.lanes else f"store.{lanes}"
                 address = self._address(pointer, offset)
@@ -276,15 +277,14 @@ class _BlockPrinter:
     def _text(self, node: Node) -> str:
         rows = self._printer.intrinsics.rows
         match node:
-            case Load(pointer, offset, 0):
-                return f"{self._printer.pointers.name(pointer)}[{offset}]"
-            case Load(pointer, offset, lanes):
-                full = lanes == self._printer.intrinsics.lanes
-                return rows["load" if full else f"load.{lanes}"].c(self._address(pointer, offset))
+            case Load():
+                return self._load(node)
             case Broadcast(pointer, offset):
                 return rows["broadcast"].c(self._address(pointer, offset))
             case Lane(vector, lane):
                 return rows[f"lane.{lane}"].c(self._use(vector))
+            case Element(vector, lane):
+                return f"{self._use(vector)}[{lane}]"
             case Number(value, vector):
                 return self._printer.numbers[value] if vector else float_literal(value)
             case Register(name):
@@ -297,6 +297,13 @@ class _BlockPrinter:
             case Choose(condition, then, otherwise):
                 test = self._printer.condition(condition)
                 return f"(({test}) ? {self._use(then)} : {self._use(otherwise)})"
+
+    def _load(self, node: Load) -> str:
+        if node.lanes == 0:
+            return f"{self._printer.pointers.name(node.pointer)}[{node.offset}]"
+        intrinsics = self._printer.intrinsics
+        row = "load" if node.lanes == intrinsics.lanes else f"load.{node.lanes}"
+        return intrinsics.rows[row].c(self._address(node.pointer, node.offset))
 
     def _apply(self, node: Apply) -> str:
         intrinsics = self._printer.intrinsics
@@ -350,6 +357,8 @@ def _vector_nodes(block: Block) -> list[bool]:
         match node:
             case Load(_, _, lanes):
                 result.append(lanes > 0)
+            case Element():
+                result.append(False)
             case Number() | Register() | Apply():
                 result.append(node.vector)
             case Choose(_, then, _):
