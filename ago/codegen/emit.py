@@ -18,12 +18,14 @@ from ago.codegen.resolve import resolve
 from ago.codegen.select import select
 from ago.errors import CodegenError
 from ago.ir import value as ir
-from ago.ir.nest import Buffer, leaves
+from ago.ir.nest import Buffer, Prefetch, leaves, walk
 from ago.ir.program import Program
 from ago.target import Target
 
 STACK_BYTES = 16 * 1024
 """Most bytes of `stack` buffers in one function."""
+
+_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ def parameters(program: Program) -> tuple[Buffer, ...]:
     Inputs, outputs and workspace in the program's order, and those constants that its body loads.
     """
     loaded = {load.buffer for leaf in leaves(program.body) for load, _ in ir.loads(leaf.value)}
+    loaded |= {stmt.buffer for stmt in walk(program.body) if isinstance(stmt, Prefetch)}
     loaded |= {
         load.buffer
         for leaf in leaves(program.body)
@@ -144,7 +147,10 @@ def _signature(name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str]
         f"{'' if buffer.scope in written else 'const '}float *restrict {buffers[buffer.name]}"
         for buffer in arguments
     ]
-    return f"void {name}({', '.join(parts) or 'void'})"
+    line = f"void {name}({', '.join(parts) or 'void'})"
+    if len(line) <= _WIDTH:
+        return line
+    return f"void {name}(\n    " + ",\n    ".join(parts) + ")"
 
 
 def _comment(program: Program, target: Target) -> str:

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ago.codegen.ctext import Names, index_text
-from ago.codegen.tree import Action, Block, Broadcast, Guard, Load, Node, Piece, Pointer, Write
+from ago.codegen.tree import (
+    Action,
+    Block,
+    Broadcast,
+    Fetch,
+    Guard,
+    Load,
+    Node,
+    Piece,
+    Pointer,
+    Write,
+)
 from ago.ir.bounds import Ranges
 from ago.ir.index import Atom, Index, variables
 
@@ -126,7 +137,7 @@ def used_pointers(body: tuple[Piece, ...]) -> frozenset[int]:
 
 def _block_pointers(block: Block) -> set[int]:
     items: tuple[Node | Action, ...] = (*block.nodes, *block.actions)
-    return {item.pointer for item in items if isinstance(item, Load | Broadcast | Write)}
+    return {item.pointer for item in items if isinstance(item, Load | Broadcast | Write | Fetch)}
 
 
 def definition_text(

@@ -12,14 +12,13 @@ from ago.codegen.ctext import Names, float_literal, index_text
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
 from ago.codegen.tree import (
-    Action,
     Apply,
     Assign,
     Block,
     Broadcast,
     Choose,
     Collect,
-    Element,
+    Fetch,
     Guard,
     Lane,
     Load,
@@ -222,12 +221,16 @@ class _BlockPrinter:
     def print(self) -> None:
         stage = ""
         for action in self._block.actions:
+            if isinstance(action, Fetch):
+                address = self._address(action.pointer, action.offset)
+                self._printer.line(f"__builtin_prefetch({address});")
+                continue
             if action.stage != stage:
                 stage = action.stage
                 self._printer.line(f"/* {stage} */".replace("*/ */", "* / */"))
             self._action(action)
 
-    def _action(self, action: Action) -> None:
+    def _action(self, action: Assign | Write) -> None:
         value = self._use(action.node)
         printer = self._printer
         match action:
@@ -277,14 +280,15 @@ class _BlockPrinter:
     def _text(self, node: Node) -> str:
         rows = self._printer.intrinsics.rows
         match node:
-            case Load():
-                return self._load(node)
+            case Load(pointer, offset, 0):
+                return f"{self._printer.pointers.name(pointer)}[{offset}]"
+            case Load(pointer, offset, lanes):
+                full = lanes == self._printer.intrinsics.lanes
+                return rows["load" if full else f"load.{lanes}"].c(self._address(pointer, offset))
             case Broadcast(pointer, offset):
                 return rows["broadcast"].c(self._address(pointer, offset))
             case Lane(vector, lane):
                 return rows[f"lane.{lane}"].c(self._use(vector))
-            case Element(vector, lane):
-                return f"{self._use(vector)}[{lane}]"
             case Number(value, vector):
                 return self._printer.numbers[value] if vector else float_literal(value)
             case Register(name):
@@ -297,13 +301,6 @@ class _BlockPrinter:
             case Choose(condition, then, otherwise):
                 test = self._printer.condition(condition)
                 return f"(({test}) ? {self._use(then)} : {self._use(otherwise)})"
-
-    def _load(self, node: Load) -> str:
-        if node.lanes == 0:
-            return f"{self._printer.pointers.name(node.pointer)}[{node.offset}]"
-        intrinsics = self._printer.intrinsics
-        row = "load" if node.lanes == intrinsics.lanes else f"load.{node.lanes}"
-        return intrinsics.rows[row].c(self._address(node.pointer, node.offset))
 
     def _apply(self, node: Apply) -> str:
         intrinsics = self._printer.intrinsics
@@ -341,7 +338,7 @@ def _bare(text: str) -> str:
 def _count_uses(block: Block) -> list[int]:
     """How many nodes and actions use each node, among those that are evaluated."""
     uses = [0] * len(block.nodes)
-    pending = [action.node for action in block.actions]
+    pending = [action.node for action in block.actions if not isinstance(action, Fetch)]
     while pending:
         position = pending.pop()
         uses[position] += 1
@@ -357,8 +354,6 @@ def _vector_nodes(block: Block) -> list[bool]:
         match node:
             case Load(_, _, lanes):
                 result.append(lanes > 0)
-            case Element():
-                result.append(False)
             case Number() | Register() | Apply():
                 result.append(node.vector)
             case Choose(_, then, _):

@@ -22,6 +22,7 @@ from ago.ir.index import Index, as_index, maximum, minimum, variables
 from ago.ir.nest import (
     For,
     If,
+    Prefetch,
     Reduce,
     Stmt,
     Store,
@@ -228,6 +229,8 @@ def _bounds(
                 yield from _bounds(stmt.body, inner, registers)
             case If():
                 yield from _bounds(stmt.body, context, registers)
+            case Prefetch():
+                continue
             case _:
                 for buffer, index in _accesses(stmt):
                     if buffer in registers:

@@ -21,7 +21,7 @@ from ago.codegen.tree import (
     Broadcast,
     Choose,
     Collect,
-    Element,
+    Fetch,
     Guard,
     Load,
     Loop,
@@ -35,7 +35,7 @@ from ago.codegen.tree import (
 from ago.errors import CodegenError
 from ago.ir import value as ir
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Reduce, Stmt, Store, Update, leaves, walk
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, leaves, walk
 from ago.ir.program import Program
 
 Leaf = Store | Update
@@ -172,6 +172,11 @@ class _Selector:
                     self._for(stmt, values, result)
                 case If():
                     self._if(stmt, values, result)
+                case Prefetch(buffer, index):
+                    access = self._accesses.linear(buffer, index, id(stmt))
+                    self._block.actions.append(
+                        Fetch(*self._accesses.address(buffer, access, values))
+                    )
                 case Reduce():
                     raise CodegenError(f"{self._where(stmt.stage)}: reduction was not decomposed")
 
@@ -272,7 +277,9 @@ class _Selector:
     def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
         target = self._accesses.linear(leaf.buffer, leaf.index, id(leaf))
         if part is not None and target.step(part.loop) != 1:
-            self._strided_leaf(leaf, target, values, part)
+            start = values[part.loop]
+            for lane in range(part.count):
+                self._leaf(leaf, {**values, part.loop: start + lane}, None)
             return
         value = self._new_value(leaf, target, values, part)
         if self._buffers[leaf.buffer].scope == "register":
@@ -286,32 +293,6 @@ class _Selector:
         self._block.actions.append(Write(pointer, offset, lanes, value, leaf.stage))
         versions = self._block.versions
         versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
-
-    def _strided_leaf(
-        self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes
-    ) -> None:
-        """A leaf whose lanes go to places apart: from a vector in registers, else as scalars."""
-        places = [{**values, part.loop: values[part.loop] + k} for k in range(part.count)]
-        memory = self._buffers[leaf.buffer].scope != "register"
-        if not (memory and isinstance(leaf, Store) and self._reads_vectors(leaf.value, part.loop)):
-            for place in places:
-                self._leaf(leaf, place, None)
-            return
-        vector = self._value(leaf.value, values, part)
-        for lane, place in enumerate(places):
-            pointer, offset = self._accesses.address(leaf.buffer, target, place)
-            element = self._block.add(Element(vector, lane))
-            self._block.actions.append(Write(pointer, offset, 0, element, leaf.stage))
-        versions = self._block.versions
-        versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
-
-    def _reads_vectors(self, value: ir.Value, loop: str) -> bool:
-        """Whether a value reads register variables that are vectors along the loop."""
-        return any(
-            self._buffers[load.buffer].scope == "register"
-            and self._accesses.linear(load.buffer, load.index, id(load)).step(loop) == 1
-            for load, _ in ir.loads(value)
-        )
 
     def _new_value(
         self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes | None

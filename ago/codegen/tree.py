@@ -56,14 +56,6 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """Lane `lane` of the node `vector`, as a scalar."""
-
-    vector: int
-    lane: int
-
-
-@dataclass(frozen=True, slots=True)
 class Number:
     """A constant, as a vector or a scalar."""
 
@@ -105,7 +97,7 @@ class Choose:
     otherwise: int
 
 
-Node = Load | Broadcast | Lane | Element | Number | Register | Apply | Collect | Choose
+Node = Load | Broadcast | Lane | Number | Register | Apply | Collect | Choose
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -117,7 +109,7 @@ def operands(node: Node) -> tuple[int, ...]:
             return lanes
         case Choose(_, then, otherwise):
             return (then, otherwise)
-        case Lane(vector, _) | Element(vector, _):
+        case Lane(vector, _):
             return (vector,)
         case _:
             return ()

@@ -75,6 +75,7 @@ PRELUDE: Mapping[str, object] = {
     "ir_min": ir_min,
     "ir_nanmax": ir_nanmax,
     "ir_alloc": ir_alloc,
+    "ir_prefetch": lambda element: None,
 }
 """What printed text calls: `exec(str(program), dict(PRELUDE))` defines its function."""
 

@@ -21,7 +21,19 @@ from ago.errors import IRError
 from ago.ir.decompose import decompose
 from ago.ir.index import Index, variables
 from ago.ir.naming import buffer_identifiers, identifier, loop_identifiers
-from ago.ir.nest import Buffer, For, If, Leaf, Reduce, Stmt, Store, leaves, rename_loops, walk
+from ago.ir.nest import (
+    Buffer,
+    For,
+    If,
+    Leaf,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+    leaves,
+    rename_loops,
+    walk,
+)
 from ago.ir.value import Call, Condition, Const, Load, Select, Value, loads
 
 if TYPE_CHECKING:
@@ -139,6 +151,7 @@ def _describe(buffer: Buffer) -> str:
 
 
 def _buffers_of(body: tuple[Stmt, ...]) -> Iterable[str]:
+    yield from (stmt.buffer for stmt in walk(body) if isinstance(stmt, Prefetch))
     for leaf in leaves(body):
         yield leaf.buffer
         values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
@@ -156,6 +169,8 @@ def _private_loops(body: tuple[Stmt, ...]) -> dict[str, str]:
                     visit(stmt.body, (*parallel, stmt.name))
                 case For() | If():
                     visit(stmt.body, parallel)
+                case Prefetch():
+                    continue
                 case _:
                     for name in _buffers_of((stmt,)):
                         shared = zip(around.get(name, parallel), parallel, strict=False)
@@ -206,7 +221,7 @@ class _Printer:
                 (stage,) = stages
                 if stage in self.origins:
                     self._line(depth, f"# {self.origins[stage]}")
-            before = stages
+            before = stages or before
             self._statement(stmt, depth, stages)
         if not body:
             self._line(depth, "pass")
@@ -223,6 +238,9 @@ class _Printer:
             case If(condition, body):
                 self._line(depth, f"if {condition_text(condition)}:")
                 self._block(body, depth + 1, stages)
+            case Prefetch(buffer, index):
+                element = element_text(buffer, index, self.buffers)
+                self._line(depth, f"ir_prefetch({element})")
             case _:
                 self._line(depth, self._assignment(stmt))
 
@@ -265,6 +283,8 @@ class _Printer:
             case If(condition, body):
                 for inner in body:
                     self._lanes(inner, depth, lanes, mask + condition)
+            case Prefetch():
+                raise IRError("vector-bounds", "a vector loop holds a prefetch")
             case _:
                 index = "".join(f"{i}, " for i in stmt.index)
                 item = f"(({index.rstrip(' ')}), {value_text(_stored(stmt), self.buffers)})"

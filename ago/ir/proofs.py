@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ago.ir.bounds import Ranges, extremes, interval, lower_forms
-from ago.ir.index import FloorDiv, Index, Mod, Var, evaluate, variables
+from ago.ir.index import FloorDiv, Index, Max, Min, Mod, Var, evaluate, variables
 from ago.ir.nest import For
 from ago.ir.value import Condition
 
@@ -28,7 +28,8 @@ def never_negative(
 
     Where intervals fail, loops are eliminated from the inside by their own bounds, so that a bound
     cancels against the index; what is left is minimised exactly over each group of variables that
-    occur together, as far as that takes few cases.
+    occur together, as far as that takes few cases. Else each branch of a min or max is proved
+    by itself.
 
     Args:
         index: The expression; all its variables belong to `loops`.
@@ -42,11 +43,23 @@ def never_negative(
     forms = list(lower_forms(index, known))
     if any(interval(form, ranges)[0] >= 0 for form in forms):
         return True
-    return any(
+    if any(
         _lowest(eliminated, ranges) >= 0
         for form in forms
         for eliminated in _eliminations(form, loops)
-    )
+    ):
+        return True
+    branches = _branches(index)
+    return bool(branches) and all(never_negative(b, loops, ranges, known) for b in branches)
+
+
+def _branches(index: Index) -> tuple[Index, ...]:
+    """Two indices, the smaller of which `index` is; none where no min or max makes it smaller."""
+    for atom, factor in index.terms:
+        if isinstance(atom, Min | Max) and isinstance(atom, Min) == (factor > 0):
+            rest = index - Index(((atom, factor),))
+            return rest + atom.a * factor, rest + atom.b * factor
+    return ()
 
 
 def _eliminations(index: Index, loops: Sequence[For]) -> Iterator[Index]:

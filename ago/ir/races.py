@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ago.ir.bounds import extremes, loop_ranges
 from ago.ir.index import FloorDiv, Index, Mod, substitute, var
-from ago.ir.nest import Buffer, For, If, Leaf, Reduce, Stmt, Update
+from ago.ir.nest import Buffer, For, If, Leaf, Prefetch, Reduce, Stmt, Update
 from ago.ir.proofs import never_negative
 from ago.ir.value import loads
 
@@ -46,6 +46,8 @@ def accesses(body: tuple[Stmt, ...], loops: tuple[For, ...] = ()) -> Iterator[Ac
                 yield from accesses(stmt.body, (*loops, stmt))
             case If():
                 yield from accesses(stmt.body, loops)
+            case Prefetch():
+                continue
             case _:
                 values = (stmt.init, stmt.value) if isinstance(stmt, Reduce) else (stmt.value,)
                 for value in values:

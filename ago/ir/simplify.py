@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ago.ir.bounds import Interval, loop_interval, prove, simplify
 from ago.ir.index import Index
-from ago.ir.nest import For, If, Reduce, Stmt
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt
 from ago.ir.value import Call, Condition, Load, Select, Value
 
 
@@ -47,6 +47,8 @@ def _simplify_stmt(
                 return ()
             inside = simplify_body(inner, ranges, known + open_)
             return (If(open_, inside),) if open_ and inside else inside
+        case Prefetch():
+            return (replace(stmt, index=tuple(simplify(i, ranges) for i in stmt.index)),)
         case Reduce():
             return (
                 replace(

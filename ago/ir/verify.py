@@ -22,7 +22,7 @@ from ago.ir.bounds import (
     simplify,
 )
 from ago.ir.index import Index, as_index, substitute, var, variables
-from ago.ir.nest import Buffer, For, If, Leaf, Packing, Reduce, Stmt, Update, walk
+from ago.ir.nest import Buffer, For, If, Leaf, Packing, Prefetch, Reduce, Stmt, Update, walk
 from ago.ir.printer import element_text, print_statements
 from ago.ir.program import Program
 from ago.ir.proofs import never_negative
@@ -129,6 +129,8 @@ class _Checker:
                     self._check_variables(part, place)
                 for inner in body:
                     self.check(inner, place.inside(stmt))
+            case Prefetch(buffer, index):
+                self._check_access("prefetch", buffer, index, place)
             case _:
                 self._check_leaf(stmt, place)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.nest import For, LoopKind, Reduce, Update, leaves, walk
+from ago.ir.nest import For, LoopKind, Prefetch, Reduce, Update, leaves, walk
 from ago.ir.program import Program
 from ago.schedule.apart import writes_apart
 from ago.schedule.refusals import refuse
@@ -49,7 +49,7 @@ def vectorize(program: Program, loop: str) -> Program:
 
     Requires:
         1. `loop` exists and is serial (`unknown-loop`, `not-serial`).
-        2. No loop is inside it (`not-innermost`).
+        2. No loop and no prefetch is inside it (`not-innermost`).
         3. No reduction accumulates over it (`vector-reduces`).
         4. No statement inside reads what another lane may write: a buffer that is written inside,
            but for the very element that the statement itself writes (`vector-flow`).
@@ -77,6 +77,10 @@ def vectorize(program: Program, loop: str) -> Program:
     if any(isinstance(stmt, For) for stmt in walk(old.body)):
         message = f"{loop} has loops inside"
         raise refuse("not-innermost", program, message, loop=loop, hint="reorder it inside first")
+    if any(isinstance(stmt, Prefetch) for stmt in walk(old.body)):
+        hint = "prefetch in a loop around it"
+        message = f"{loop} holds a prefetch"
+        raise refuse("not-innermost", program, message, loop=loop, hint=hint)
     around = [stmt for stmt in path if isinstance(stmt, For)]
     for leaf in leaves(old.body):
         whole = isinstance(leaf, Reduce) and loop in leaf.loops

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from ago.ir.index import Index, as_index, var
-from ago.ir.nest import Axis, Buffer, For, If, Stage, Stmt, leaves, rewrite
+from ago.ir.nest import Axis, Buffer, For, Leaf, Stage, Stmt, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value
 from ago.schedule.apart import writes_apart
@@ -71,7 +71,7 @@ def cache_read(program: Program, buffer: str, stage: str) -> Program:
         return None
 
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if isinstance(stmt, For | If) or stmt.stage != stage:
+        if not isinstance(stmt, Leaf) or stmt.stage != stage:
             return None
         return (map_leaf(stmt, load),)
 

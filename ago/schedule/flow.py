@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ago.ir.bounds import extremes, loop_ranges
-from ago.ir.index import Index, Max, Min, Var, variables
-from ago.ir.nest import For, If, Leaf, Reduce, Stmt, Update
+from ago.ir.index import Index, Var, variables
+from ago.ir.nest import For, If, Leaf, Prefetch, Reduce, Stmt, Update
 from ago.ir.proofs import never_negative
 from ago.ir.value import Condition, loads
 from ago.schedule.region import Box
@@ -53,6 +53,8 @@ def uses(
                 yield from uses(stmt.body, buffer, (*loops, stmt), known)
             case If(condition, inner):
                 yield from uses(inner, buffer, loops, known + condition)
+            case Prefetch():
+                continue
             case _:
                 yield from _leaf_uses(stmt, buffer, loops, known)
 
@@ -164,18 +166,4 @@ def _reads_within(read: Use, write: Use) -> bool:
 
 def proved_within(difference: Index, use: Use) -> bool:
     """Whether `difference` is proved to be at least 0 where `use` happens."""
-    ranges = loop_ranges(use.loops)
-    return all(
-        never_negative(case, use.loops, ranges, use.known) for case in _lower_cases(difference)
-    )
-
-
-def _lower_cases(index: Index) -> Iterator[Index]:
-    """Indices the smallest of which `index` never falls below: each branch of its minima."""
-    for atom, factor in index.terms:
-        if isinstance(atom, Min | Max) and isinstance(atom, Min) == (factor > 0):
-            rest = index - Index(((atom, factor),))
-            for part in (atom.a, atom.b):
-                yield from _lower_cases(rest + part * factor)
-            return
-    yield index
+    return never_negative(difference, use.loops, loop_ranges(use.loops), use.known)

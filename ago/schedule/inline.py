@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ago.ir.index import Index, Var
-from ago.ir.nest import For, If, Stage, Stmt, rewrite
+from ago.ir.nest import Leaf, Stage, Stmt, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, substitute_value
 from ago.schedule.compute_at import find_stage, naive_nest
@@ -59,7 +59,7 @@ def inline(program: Program, stage: str) -> Program:
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
         if stmt is nest:
             return ()
-        return None if isinstance(stmt, For | If) else (map_leaf(stmt, load),)
+        return (map_leaf(stmt, load),) if isinstance(stmt, Leaf) else None
 
     stages = tuple(map_stage(s, load) for s in program.stages if s is not producer)
     buffers = tuple(b for b in program.buffers if b.name != producer.buffer)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ago.ir.bounds import extremes
 from ago.ir.index import Index, Var, as_index
-from ago.ir.nest import For, If, Reduce, Stmt, leaves, rename_loops, walk
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, leaves, rename_loops, walk
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
 from ago.ir.value import Condition, Select, Value
@@ -157,6 +157,8 @@ def guards_below(
             case If(condition, inner):
                 yield from ((c, loops) for c in condition)
                 yield from guards_below(inner, loops)
+            case Prefetch():
+                continue
             case _:
                 values = (stmt.init, stmt.value) if isinstance(stmt, Reduce) else (stmt.value,)
                 for value in values:

@@ -29,6 +29,8 @@ REFUSALS: Mapping[str, str] = {
     "reorder-accumulates": "iterations of a spatial loop inside a reduce loop must write different "
     "elements",
     "in-place": "a statement that reads other elements of the buffer it writes keeps its order",
+    "carried": "iterations along which a window slides use what earlier ones left: they keep their "
+    "order and storage",
     "bounds-depend": "a loop's bounds must not depend on a loop that would be inside it",
     "repeated-loop": "each loop may be named once",
     "not-innermost": "a vectorised loop must be innermost",
@@ -74,6 +76,8 @@ REFUSALS: Mapping[str, str] = {
     "not-producer-loop": "the buffer must be written in the loop only, by one statement",
     "incomplete": "a value must be complete before it is consumed",
     "bad-layout": "a layout holds each dimension once, whole or as its quotient and remainder",
+    "not-parameter": "only inputs and constants are prefetched: no primitive moves them",
+    "not-streamed": "each iteration must begin to read the buffer at another element",
     "starts-outside": "a reduction must start inside the loop",
     "starts-twice": "iterations in front of which a reduction starts must write different elements",
     "init-order": "what a reduction starts with, and its buffer, must not change between the new "

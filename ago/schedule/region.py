@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ago.ir.bounds import Interval, extremes, interval, loop_ranges, simplify
 from ago.ir.index import Index, Max, Min, maximum, minimum
-from ago.ir.nest import For, If, Reduce, Stmt
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt
 from ago.ir.proofs import never_negative
 from ago.ir.value import loads
 
@@ -59,6 +59,8 @@ def _accesses(
                 yield from _accesses(stmt.body, buffer, (*loops, stmt), stores=stores)
             case If():
                 yield from _accesses(stmt.body, buffer, loops, stores=stores)
+            case Prefetch():
+                continue
             case _:
                 if stores and stmt.buffer == buffer:
                     yield stmt.index, loops

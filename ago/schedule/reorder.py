@@ -11,7 +11,7 @@ from ago.ir.program import Program
 from ago.schedule.apart import writes_apart
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_loop, find_path, moves_data, replace_stmt
+from ago.schedule.tree import carried, find_loop, find_path, moves_data, replace_stmt
 
 
 def reorder(program: Program, loops: Sequence[str]) -> Program:
@@ -32,7 +32,8 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
         5. Where a loop of a reduction moves outside others, the iterations of those are proved to
            write different elements (`reorder-accumulates`); those of a `shift` split do not.
         6. No statement inside reads other elements of the buffer it writes (`in-place`).
-        7. Parallel loops stay free of races (`race`, `private-flow`).
+        7. Loops along which a window slides stay where they are (`carried`).
+        8. Parallel loops stay free of races (`race`, `private-flow`).
 
     Args:
         program: The program.
@@ -67,6 +68,7 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
     ordered = [find_loop(program, next(wanted)) if loop.name in loops else loop for loop in chain]
     _check_bounds(program, ordered)
     _check_vector(program, chain, ordered)
+    _check_windows(program, chain, ordered)
     _check_statements(program, path[:-1], chain, ordered, body)
     inner: tuple[Stmt, ...] = (If(tuple(guards), body),) if guards else body
     for loop in reversed(ordered):
@@ -98,6 +100,14 @@ def _check_vector(program: Program, chain: Sequence[For], ordered: Sequence[For]
         if loop.kind == "vector" and ordered[position + 1 :] != chain[position + 1 :]:
             message = f"{loop.name}, a vector loop, would hold {ordered[position + 1].name}"
             raise refuse("not-innermost", program, message, loop=loop.name)
+
+
+def _check_windows(program: Program, chain: Sequence[For], ordered: Sequence[For]) -> None:
+    names, new = [loop.name for loop in chain], [loop.name for loop in ordered]
+    for name in sorted(carried(chain[0].body) & set(names)):
+        if set(names[: names.index(name)]) != set(new[: new.index(name)]):
+            message = f"a window slides along {name}"
+            raise refuse("carried", program, message, loop=name, hint="reorder, then slide")
 
 
 def _check_statements(
@@ -133,7 +143,7 @@ def _leaves_with_loops(
             yield from _leaves_with_loops(stmt.body, (*loops, stmt))
         elif isinstance(stmt, If):
             yield from _leaves_with_loops(stmt.body, loops)
-        else:
+        elif isinstance(stmt, Leaf):
             yield stmt, loops
 
 

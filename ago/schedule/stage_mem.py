@@ -187,7 +187,7 @@ def _clipped(box: Box, buffer: Buffer, path: Sequence[For | If]) -> Box:
 
 def _moved(stmt: Stmt, buffer: str, tile: str, box: Box) -> tuple[Stmt, ...] | None:
     """A leaf that uses the tile instead of the buffer; None for other statements."""
-    if isinstance(stmt, For | If):
+    if not isinstance(stmt, Leaf):
         return None
 
     def at(index: tuple[Index, ...]) -> tuple[Index, ...]:

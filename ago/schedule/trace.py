@@ -29,6 +29,7 @@ from ago.schedule.inline import inline
 from ago.schedule.pack import pack
 from ago.schedule.parallel import parallel
 from ago.schedule.peel import partition_loop, peel
+from ago.schedule.prefetch import prefetch
 from ago.schedule.refusals import REFUSALS
 from ago.schedule.reorder import reorder
 from ago.schedule.reverse_compute_at import reverse_compute_at
@@ -59,6 +60,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         parallel,
         partition_loop,
         peel,
+        prefetch,
         reorder,
         reverse_compute_at,
         rfactor,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ago.errors import ScheduleError
 from ago.ir.bounds import Interval, loop_interval, simplify
 from ago.ir.index import Index
-from ago.ir.nest import Buffer, For, If, Leaf, Stage, Stmt
+from ago.ir.nest import Buffer, For, If, Leaf, Prefetch, Stage, Stmt
 from ago.ir.program import Program
 from ago.ir.value import Load, Value
 from ago.schedule.parallel import keep_parallel
@@ -125,6 +125,8 @@ def _map_body(
                 result.append(replace(stmt, body=_map_body(stmt.body, buffer, new, inside)))
             case If():
                 result.append(replace(stmt, body=_map_body(stmt.body, buffer, new, ranges)))
+            case Prefetch():
+                result.append(stmt)
             case _:
                 result.append(_map_leaf(stmt, buffer, new, ranges))
     return tuple(result)

@@ -130,6 +130,76 @@ def _round_axis(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, _one(draw, [*reversed(axes), "none"]), draw(st.sampled_from([4, 2, 8, 0]))
 
 
+def _buffer(draw: Draw, program: Program) -> object:
+    """Later buffers are more likely: intermediate ones stand last."""
+    return _one(draw, [b.name for b in reversed(program.buffers)])
+
+
+def _nested_loop(draw: Draw, program: Program) -> object:
+    """A loop around some others, not always."""
+    names = loop_names(program)
+    return _one(draw, [n for n in names if len(perfect_nest(program, n)) > 1] or names)
+
+
+def _fuse_axes(draw: Draw, program: Program) -> tuple[object, ...]:
+    nest = perfect_nest(program, str(_nested_loop(draw, program)))
+    return nest[0], nest[min(draw(st.sampled_from([1, 1, 1, 2])), len(nest) - 1)]
+
+
+def _reverse_compute_at(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_one(draw, [s.name for s in program.stages]))
+    read = {load.buffer for load, _ in leaf_loads(program.stage(stage).leaf())}
+    homes = [
+        name
+        for name in loop_names(program)
+        if any(leaf.buffer in read for leaf in leaves(path_to(program.body, name)[-1].body))
+    ]
+    return stage, _one(draw, homes or loop_names(program))
+
+
+def _cache_read(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    read = {load.buffer for load, _ in leaf_loads(program.stage(stage).leaf())}
+    return _one(draw, [*sorted(read), program.buffers[0].name]), stage
+
+
+def _set_scope(draw: Draw, program: Program) -> tuple[object, ...]:
+    return _buffer(draw, program), _one(draw, ["stack", "register", "workspace", "wrong"])
+
+
+def _stage_mem(draw: Draw, program: Program) -> tuple[object, ...]:
+    return _buffer(draw, program), _loop(draw, program), _one(draw, ["stack", "workspace"])
+
+
+def _transform_layout(draw: Draw, program: Program) -> tuple[object, ...]:
+    buffer = str(_buffer(draw, program))
+    names = [f"d{place}" for place in range(len(program.buffer(buffer).shape))]
+    parts = []
+    for name in names:
+        factor = draw(st.sampled_from([0, 0, 2, 3]))
+        parts += [f"{name}//{factor}", f"{name}%{factor}"] if factor else [name]
+    new = draw(st.permutations(parts)) if parts else []
+    return buffer, " ".join([*names, _one(draw, ["->", "->", "->", ""]), *new])
+
+
+def _rfactor(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    axes = [a.name for a in program.stage(stage).axes]
+    return stage, _one(draw, [*reversed(axes), "none"]), draw(st.sampled_from([2, 3, 1, 0]))
+
+
+def _prefetch(draw: Draw, program: Program) -> tuple[object, ...]:
+    names = [b.name for b in program.buffers if b.scope in ("input", "constant")]
+    buffer = _one(draw, [*names, program.buffers[-1].name])
+    return buffer, _loop(draw, program), draw(st.sampled_from([1, 2, 0]))
+
+
+def _stage_and_loop(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    own = [n for n in loop_names(program) if n.startswith(f"{stage}.")]
+    return stage, _one(draw, own or loop_names(program))
+
+
 def _only_loop(draw: Draw, program: Program) -> tuple[object, ...]:
     return (_loop(draw, program),)
 
@@ -139,18 +209,28 @@ def _only_stage(draw: Draw, program: Program) -> tuple[object, ...]:
 
 
 _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
+    "cache_read": _cache_read,
     "cache_write": _only_stage,
     "collapse": _collapse,
     "compute_at": _compute_at,
+    "decompose_reduction": _stage_and_loop,
+    "fuse_axes": _fuse_axes,
     "inline": _only_stage,
     "pack": _pack,
+    "parallel": _only_loop,
     "partition_loop": _partition_loop,
     "peel": _only_loop,
+    "prefetch": _prefetch,
     "reorder": _reorder,
+    "reverse_compute_at": _reverse_compute_at,
+    "rfactor": _rfactor,
     "round_axis": _round_axis,
+    "set_scope": _set_scope,
     "specialize": _only_loop,
     "split": _split,
+    "stage_mem": _stage_mem,
     "store_at": _store_at,
+    "transform_layout": _transform_layout,
     "unroll": _only_loop,
     "vectorize": _only_loop,
 }
