@@ -280,15 +280,14 @@ class _BlockPrinter:
     def _text(self, node: Node) -> str:
         rows = self._printer.intrinsics.rows
         match node:
-            case Load(pointer, offset, 0):
-                return f"{self._printer.pointers.name(pointer)}[{offset}]"
-            case Load(pointer, offset, lanes):
-                full = lanes == self._printer.intrinsics.lanes
-                return rows["load" if full else f"load.{lanes}"].c(self._address(pointer, offset))
+            case Load():
+                return self._load(node)
             case Broadcast(pointer, offset):
                 return rows["broadcast"].c(self._address(pointer, offset))
             case Lane(vector, lane):
                 return rows[f"lane.{lane}"].c(self._use(vector))
+            case Element(vector, lane):
+                return f"{self._use(vector)}[{lane}]"
             case Number(value, vector):
                 return self._printer.numbers[value] if vector else float_literal(value)
             case Register(name):
@@ -301,6 +300,13 @@ class _BlockPrinter:
             case Choose(condition, then, otherwise):
                 test = self._printer.condition(condition)
                 return f"(({test}) ? {self._use(then)} : {self._use(otherwise)})"
+
+    def _load(self, node: Load) -> str:
+        if node.lanes == 0:
+            return f"{self._printer.pointers.name(node.pointer)}[{node.offset}]"
+        intrinsics = self._printer.intrinsics
+        row = "load" if node.lanes == intrinsics.lanes else f"load.{node.lanes}"
+        return intrinsics.rows[row].c(self._address(node.pointer, node.offset))
 
     def _apply(self, node: Apply) -> str:
         intrinsics = self._printer.intrinsics
@@ -354,6 +360,8 @@ def _vector_nodes(block: Block) -> list[bool]:
         match node:
             case Load(_, _, lanes):
                 result.append(lanes > 0)
+            case Element():
+                result.append(False)
             case Number() | Register() | Apply():
                 result.append(node.vector)
             case Choose(_, then, _):

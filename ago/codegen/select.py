@@ -277,9 +277,7 @@ class _Selector:
     def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
         target = self._accesses.linear(leaf.buffer, leaf.index, id(leaf))
         if part is not None and target.step(part.loop) != 1:
-            start = values[part.loop]
-            for lane in range(part.count):
-                self._leaf(leaf, {**values, part.loop: start + lane}, None)
+            self._strided_leaf(leaf, target, values, part)
             return
         value = self._new_value(leaf, target, values, part)
         if self._buffers[leaf.buffer].scope == "register":
@@ -293,6 +291,32 @@ class _Selector:
         self._block.actions.append(Write(pointer, offset, lanes, value, leaf.stage))
         versions = self._block.versions
         versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
+
+    def _strided_leaf(
+        self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes
+    ) -> None:
+        """A leaf whose lanes go to places apart: from a vector in registers, else as scalars."""
+        places = [{**values, part.loop: values[part.loop] + k} for k in range(part.count)]
+        memory = self._buffers[leaf.buffer].scope != "register"
+        if not (memory and isinstance(leaf, Store) and self._reads_vectors(leaf.value, part.loop)):
+            for place in places:
+                self._leaf(leaf, place, None)
+            return
+        vector = self._value(leaf.value, values, part)
+        for lane, place in enumerate(places):
+            pointer, offset = self._accesses.address(leaf.buffer, target, place)
+            element = self._block.add(Element(vector, lane))
+            self._block.actions.append(Write(pointer, offset, 0, element, leaf.stage))
+        versions = self._block.versions
+        versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
+
+    def _reads_vectors(self, value: ir.Value, loop: str) -> bool:
+        """Whether a value reads register variables that are vectors along the loop."""
+        return any(
+            self._buffers[load.buffer].scope == "register"
+            and self._accesses.linear(load.buffer, load.index, id(load)).step(loop) == 1
+            for load, _ in ir.loads(value)
+        )
 
     def _new_value(
         self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes | None

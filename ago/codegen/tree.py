@@ -56,6 +56,14 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """Lane `lane` of the node `vector`, as a scalar."""
+
+    vector: int
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A constant, as a vector or a scalar."""
 
@@ -97,7 +105,7 @@ class Choose:
     otherwise: int
 
 
-Node = Load | Broadcast | Lane | Number | Register | Apply | Collect | Choose
+Node = Load | Broadcast | Lane | Element | Number | Register | Apply | Collect | Choose
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -109,7 +117,7 @@ def operands(node: Node) -> tuple[int, ...]:
             return lanes
         case Choose(_, then, otherwise):
             return (then, otherwise)
-        case Lane(vector, _):
+        case Lane(vector, _) | Element(vector, _):
             return (vector,)
         case _:
             return ()
