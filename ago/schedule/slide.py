@@ -24,8 +24,9 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
     computed once. The bound is exact, affine, and needs no counter.
 
     Requires:
-        1. `stage` and `loop` exist (`unknown-stage`, `unknown-loop`); the stage's nest is inside
-           the loop, which is serial and starts at a constant (`not-inside`, `not-serial`).
+        1. `stage`, `axis` and `loop` exist (`unknown-stage`, `unknown-axis`, `unknown-loop`); the
+           stage's nest is inside the loop, which is serial and starts at a constant
+           (`not-inside`, `not-serial`).
         2. The loop over `axis` is serial and has the constant extent `w` of a window that moves by
            a constant step `k` with `0 < k < w` (`no-window`).
         3. No other index of the producer's result moves with the loop (`moves-aside`).
@@ -37,8 +38,8 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         loop: Name of the loop that moves the window.
 
     Returns:
-        The rewritten program. The buffer must stay outside the loop; `fold_storage` shrinks it to
-        the window.
+        The rewritten program. From now on the iterations of the loop keep their order, and the
+        buffer stays outside it; `fold_storage` shrinks it to the window.
 
     Raises:
         ScheduleError: With one of the codes above.
@@ -52,8 +53,10 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         'min(2, 2 * S.y)'
     """
     producer = find_stage(program, stage)
+    if all(a.name != axis for a in producer.axes):
+        hint = f"axes are {', '.join(a.name for a in producer.axes)}"
+        raise refuse("unknown-axis", program, f"{stage} has no axis {axis!r}", hint=hint)
     rows = producer.loop(axis)
-    producer.axis(axis)
     path = find_path(program, rows)
     outer = next((s for s in path[:-1] if isinstance(s, For) and s.name == loop), None)
     if outer is None:
@@ -97,8 +100,8 @@ def _move(
     for place in index:
         if rows.name in variables(place):
             rest = place - rows.index
-            plain = all(isinstance(atom, Var) for atom, _ in rest.terms)
-            if not plain or rows.name in variables(rest):
+            others = Index(tuple(term for term in rest.terms if not isinstance(term[0], Var)))
+            if rows.name in variables(rest) or outer.name in variables(others):
                 return None
             step = rest.coefficient(outer.name)
         elif outer.name in variables(place):

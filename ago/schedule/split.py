@@ -9,6 +9,7 @@ from ago.ir.nest import For, If, Leaf, Reduce, Store, leaves, substitute_body, w
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import (
+    carried,
     constant_extent,
     find_loop,
     leaf_loads,
@@ -43,7 +44,7 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
            `unknown-tail`).
         3. exact: `factor` divides the extent (`split-not-exact`).
         4. shift: no reduction accumulates across the loop, no statement reads the buffer it
-           writes (`shift-reduces`, `shift-in-place`).
+           writes, no window slides along the loop (`shift-reduces`, `shift-in-place`, `carried`).
 
     Args:
         program: The program.
@@ -94,6 +95,9 @@ def _check(program: Program, loop: For, factor: int, tail: str) -> None:
 
 
 def _check_shift(program: Program, loop: For) -> None:
+    if loop.name in carried(loop.body):
+        message = f"split of {loop.name}, along which a window slides"
+        raise refuse("carried", program, message, loop=loop.name, hint="use guard or balance")
     for leaf in leaves(loop.body):
         if not _runs_whole(leaf, loop):
             message = f"split of {loop.name} would accumulate into {leaf.buffer} twice"

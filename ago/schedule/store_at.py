@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ago.ir.nest import For, Reduce, Scope, leaves, reindex
+from ago.ir.index import variables
+from ago.ir.nest import For, If, Reduce, Scope, leaves, reindex, walk
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.parallel import keep_parallel
@@ -29,7 +31,8 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
         3. Every access is inside the loop, also those with which a reduction starts
            (`used-outside`).
         4. The scope is one of the three (`bad-scope`).
-        5. Parallel loops stay free of races: they share the workspace, and have registers and
+        5. No window of the buffer slides along the loop or one around it (`carried`).
+        6. Parallel loops stay free of races: they share the workspace, and have registers and
            stack of their own (`race`, `private-flow`).
 
     Args:
@@ -69,6 +72,7 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
         message = f"{buffer} is used outside {loop}"
         hint = "compute_at its producer here first, or choose an outer loop"
         raise refuse("used-outside", program, message, loop=loop, hint=hint)
+    _check_windows(program, path, buffer)
     ranges = ranges_of(path)
     box = touched(home.body, buffer, ranges, stores=True)
     if box is None:
@@ -84,6 +88,17 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     moved = replace_stmt(program, home, (replace(home, body=body),))
     after = moved.with_buffer(replace(old, shape=shape, scope=scope))
     return keep_parallel(program, after)
+
+
+def _check_windows(program: Program, path: Sequence[For | If], buffer: str) -> None:
+    around = {stmt.name for stmt in path if isinstance(stmt, For)}
+    for stmt in walk(path[-1].body):
+        slides = isinstance(stmt, For) and variables(stmt.lo) & around
+        if slides and any(leaf.buffer == buffer for leaf in leaves((stmt,))):
+            loop = sorted(slides)[0]
+            message = f"a window of {buffer} slides along {loop}"
+            hint = "store it outside that loop and fold it"
+            raise refuse("carried", program, message, loop=loop, hint=hint)
 
 
 def _starts_with(leaf: Reduce, buffer: str) -> bool:

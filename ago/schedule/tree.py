@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from ago.ir.bounds import Interval, loop_interval
+from ago.ir.index import variables
 from ago.ir.nest import (
     Buffer,
     For,
@@ -100,6 +101,14 @@ def hoisted(path: Sequence[For | If]) -> Iterator[Reduce]:
     for leaf in leaves(path[-1].body):
         if isinstance(leaf, Reduce) and around & set(leaf.loops):
             yield leaf
+
+
+def carried(body: tuple[Stmt, ...]) -> set[str]:
+    """The loops along which a window slides below `body`, each iteration using earlier ones.
+
+    Only `slide` makes loops whose first value depends on other loops.
+    """
+    return {name for stmt in walk(body) if isinstance(stmt, For) for name in variables(stmt.lo)}
 
 
 def unused(name: str, taken: Collection[str]) -> str:
