@@ -18,6 +18,7 @@ from ago.codegen.tree import (
     Broadcast,
     Choose,
     Collect,
+    Element,
     Fetch,
     Guard,
     Lane,

@@ -21,6 +21,7 @@ from ago.codegen.tree import (
     Broadcast,
     Choose,
     Collect,
+    Element,
     Fetch,
     Guard,
     Load,
