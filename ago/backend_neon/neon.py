@@ -63,6 +63,11 @@ _HELPERS = {
     return vld1q_lane_f32(p + 2, vcombine_f32(vld1_f32(p), vdup_n_f32(0.0f)), 2);
 }
 """,
+    "ago_set_neon": """static inline float32x4_t ago_set_neon(float a, float b, float c, float d) {
+    const float lanes[4] = {a, b, c, d};
+    return vld1q_f32(lanes);
+}
+""",
     "ago_store_3_neon": """static inline void ago_store_3_neon(float *p, float32x4_t v) {
     vst1_f32(p, vget_low_f32(v));
     vst1q_lane_f32(p + 2, v, 2);
@@ -87,7 +92,7 @@ NEON = Intrinsics(
         Row("store.3", "ago_store_3_neon({0}, {1})", "pv", store_first(3), "store"),
         Row("broadcast", "vld1q_dup_f32({0})", "p", spread(_LANES), "load"),
         Row("splat", "vdupq_n_f32({0})", "s", spread(_LANES), "move"),
-        Row("set", "((float32x4_t){{{0}, {1}, {2}, {3}}})", "s" * _LANES, gather, "move"),
+        Row("set", "ago_set_neon({0}, {1}, {2}, {3})", "s" * _LANES, gather, "move"),
         *(_lane(lane) for lane in range(_LANES)),
         *(_fma_lane(lane) for lane in range(_LANES)),
     )

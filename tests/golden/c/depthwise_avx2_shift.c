@@ -6,7 +6,11 @@
  *   output out [5, 5, 12]
  *   register acc [2, 8]
  */
-void depthwise(const float *restrict x, const float *restrict w, const float *restrict b, float *restrict out) {
+void depthwise(
+    const float *restrict x,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     const __m256 k6 = _mm256_set1_ps(6.0f);
     const __m256 k0 = _mm256_set1_ps(0.0f);
     #pragma GCC unroll 1

@@ -6,7 +6,11 @@
  *   output out [3, 3, 5]
  *   register acc [3, 16]
  */
-void depthwise(const float *restrict x, const float *restrict w, const float *restrict b, float *restrict out) {
+void depthwise(
+    const float *restrict x,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     const __m512 k0 = _mm512_set1_ps(0.0f);
     const __m512 k6 = _mm512_set1_ps(6.0f);
     /* dw */

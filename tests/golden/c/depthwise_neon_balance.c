@@ -6,7 +6,11 @@
  *   output out [5, 5, 6]
  *   register acc [2, 4]
  */
-void depthwise(const float *restrict x, const float *restrict w, const float *restrict b, float *restrict out) {
+void depthwise(
+    const float *restrict x,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     const float32x4_t k6 = vdupq_n_f32(6.0f);
     const float32x4_t k0 = vdupq_n_f32(0.0f);
     #pragma GCC unroll 1

@@ -7,7 +7,12 @@
  *   output out [2, 4, 16]
  *   register conv [2, 16]
  */
-void pointwise(const float *restrict x, const float *restrict r, const float *restrict w, const float *restrict b, float *restrict out) {
+void pointwise(
+    const float *restrict x,
+    const float *restrict r,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     const __m256 k6 = _mm256_set1_ps(6.0f);
     const __m256 k0 = _mm256_set1_ps(0.0f);
     for (int64_t out_y = 0; out_y < 2; ++out_y) {

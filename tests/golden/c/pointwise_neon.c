@@ -7,7 +7,12 @@
  *   output out [2, 4, 8]
  *   register conv [2, 8]
  */
-void pointwise(const float *restrict x, const float *restrict r, const float *restrict w, const float *restrict b, float *restrict out) {
+void pointwise(
+    const float *restrict x,
+    const float *restrict r,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     const float32x4_t k6 = vdupq_n_f32(6.0f);
     const float32x4_t k0 = vdupq_n_f32(0.0f);
     for (int64_t out_y = 0; out_y < 2; ++out_y) {

@@ -7,7 +7,12 @@
  *   output out [2, 4, 4]
  *   register conv [2, 2]
  */
-void pointwise(const float *restrict x, const float *restrict r, const float *restrict w, const float *restrict b, float *restrict out) {
+void pointwise(
+    const float *restrict x,
+    const float *restrict r,
+    const float *restrict w,
+    const float *restrict b,
+    float *restrict out) {
     for (int64_t out_y = 0; out_y < 2; ++out_y) {
         const float *x_p = x + 16 * out_y;
         const float *r_p = r + 16 * out_y;
