@@ -200,6 +200,20 @@ def _stage_and_loop(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, _one(draw, own or loop_names(program))
 
 
+def _slide(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    axes = [a.name for a in program.stage(stage).axes]
+    axis = _one(draw, [*axes, "none"])
+    path = path_to(program.body, f"{stage}.{axis}") or ()
+    around = [stmt.name for stmt in path[:-1] if isinstance(stmt, For)]
+    return stage, axis, _one(draw, around or loop_names(program))
+
+
+def _fold_storage(draw: Draw, program: Program) -> tuple[object, ...]:
+    buffer, home, _ = _store_at(draw, program)
+    return buffer, draw(st.integers(0, len(program.buffer(str(buffer)).shape))), home
+
+
 def _only_loop(draw: Draw, program: Program) -> tuple[object, ...]:
     return (_loop(draw, program),)
 
@@ -214,6 +228,7 @@ _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
     "collapse": _collapse,
     "compute_at": _compute_at,
     "decompose_reduction": _stage_and_loop,
+    "fold_storage": _fold_storage,
     "fuse_axes": _fuse_axes,
     "inline": _only_stage,
     "pack": _pack,
@@ -226,6 +241,7 @@ _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
     "rfactor": _rfactor,
     "round_axis": _round_axis,
     "set_scope": _set_scope,
+    "slide": _slide,
     "specialize": _only_loop,
     "split": _split,
     "stage_mem": _stage_mem,

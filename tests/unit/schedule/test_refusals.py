@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -30,6 +30,8 @@ from ago.schedule.specialize import specialize
 from ago.schedule.split import split
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Instruction, Schedule, Trace
+from tests.support.placement_refusals import CASES as PLACEMENT
+from tests.support.refused import Case
 from tests.support.subgraphs import (
     convolution,
     diamond,
@@ -37,6 +39,7 @@ from tests.support.subgraphs import (
     stage,
     two_matmuls,
 )
+from tests.support.window_refusals import CASES as WINDOWS
 
 MATMUL = matmul(4, 6, 5)
 RELU = matmul(4, 6, 5, relu=True)
@@ -120,23 +123,6 @@ def negate(program: Program) -> Program:
 AT_I, AT_J = var("R.i"), var("R.j")
 SHIFTED = split(split(matmul(5, 7, 3), "C.j", 4, "shift"), "C.i", 3, "shift")
 VECTOR = vectorize(RELU, "R.j")
-Refused = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Case:
-    """What must be refused.
-
-    Attributes:
-        code: With which code.
-        refused: The attempt.
-        mark: The loop that the printed nest marks; None where the condition is about no loop.
-    """
-
-    code: str
-    refused: Refused
-    mark: str | None = None
-
 
 CASES = [
     Case("unknown-loop", partial(split, MATMUL, "C.z", 2)),
@@ -302,7 +288,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=f"{c.code}-{n}") for n, c in enumerate(CASES)])
+ALL = [*CASES, *PLACEMENT, *WINDOWS]
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=f"{c.code}-{n}") for n, c in enumerate(ALL)])
 def test_refused_with_its_code(case: Case) -> None:
     with pytest.raises(ScheduleError) as caught:
         case.refused()
@@ -316,7 +305,7 @@ def test_refused_with_its_code(case: Case) -> None:
 
 
 def test_every_code_is_covered() -> None:
-    assert {case.code for case in CASES} == set(REFUSALS)
+    assert {case.code for case in ALL} == set(REFUSALS)
 
 
 def test_hint_of_a_retired_loop_names_its_parts() -> None:
