@@ -92,8 +92,9 @@ def readme_commands() -> list[str]:
 @pytest.mark.usefixtures("files")
 def test_commands_of_the_readme_parse(line: str) -> None:
     name, *args = shlex.split(line)[1:]
+    parent = click.Context(main, **main.context_settings)
     command = main.commands[name]
-    with command.make_context(name, args, parent=click.Context(main)) as context:
+    with command.make_context(name, args, parent=parent) as context:
         assert context.command is command
 
 
