@@ -15,7 +15,7 @@ from ago.schedule.trace import PRIMITIVES, Schedule, Trace
 from ago.schedule.tree import loop_names
 from tests.support.schedules import assert_keeps
 from tests.support.steps import Step, draw_step, perfect_nest
-from tests.support.subgraphs import subgraphs
+from tests.support.subgraphs import subgraphs, windows
 
 
 def attempt(schedule: Schedule, step: Step) -> bool:
@@ -73,6 +73,28 @@ def test_tiled_and_fused(program: Program, data: st.DataObject) -> None:
             assert_keeps(program, schedule.program)
     for name in data.draw(st.lists(st.sampled_from(LAST), max_size=4)):
         if attempt(schedule, draw_step(data.draw, schedule.program, name)):
+            assert_keeps(program, schedule.program)
+
+
+@given(program=windows, data=st.data())
+def test_sliding_windows(program: Program, data: st.DataObject) -> None:
+    """Producers slide along with their windows, in rings or tiles; then anything is tried."""
+    schedule = Schedule(program)
+    note(str(program))
+    *producers, consumer = [s.name for s in schedule.program.stages]
+    if data.draw(st.booleans()):
+        tile(schedule, consumer, data)
+    for producer in reversed(producers):
+        if not attempt(schedule, draw_step(data.draw, schedule.program, "compute_at", producer)):
+            continue
+        buffer = schedule.program.stage(producer).buffer
+        for name, subject in (("slide", producer), ("fold_storage", buffer), ("store_at", buffer)):
+            if data.draw(st.integers(0, 3)) and attempt(
+                schedule, draw_step(data.draw, schedule.program, name, subject)
+            ):
+                assert_keeps(program, schedule.program)
+    for _ in range(data.draw(st.integers(0, 4))):
+        if attempt(schedule, draw_step(data.draw, schedule.program)):
             assert_keeps(program, schedule.program)
 
 

@@ -30,13 +30,17 @@ def draw_step(
         draw: Draws from a strategy.
         program: The program.
         name: The primitive; any for None.
-        subject: Its first argument, of compute_at and store_at only; any for None.
+        subject: Its first argument, a stage or buffer, of placing primitives; any for None.
     """
     name = name or draw(st.sampled_from(sorted(_ARGUMENTS)))
-    if name == "compute_at":
-        return name, _compute_at(draw, program, subject)
-    if name == "store_at":
-        return name, _store_at(draw, program, subject)
+    placing = {
+        "compute_at": _compute_at,
+        "fold_storage": _fold_storage,
+        "slide": _slide,
+        "store_at": _store_at,
+    }
+    if name in placing:
+        return name, placing[name](draw, program, subject)
     return name, _ARGUMENTS[name](draw, program)
 
 
@@ -200,8 +204,8 @@ def _stage_and_loop(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, _one(draw, own or loop_names(program))
 
 
-def _slide(draw: Draw, program: Program) -> tuple[object, ...]:
-    stage = str(_stage(draw, program))
+def _slide(draw: Draw, program: Program, stage: str | None = None) -> tuple[object, ...]:
+    stage = stage or str(_stage(draw, program))
     axes = [a.name for a in program.stage(stage).axes]
     axis = _one(draw, [*axes, "none"])
     path = path_to(program.body, f"{stage}.{axis}") or ()
@@ -209,8 +213,8 @@ def _slide(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, axis, _one(draw, around or loop_names(program))
 
 
-def _fold_storage(draw: Draw, program: Program) -> tuple[object, ...]:
-    buffer, home, _ = _store_at(draw, program)
+def _fold_storage(draw: Draw, program: Program, name: str | None = None) -> tuple[object, ...]:
+    buffer, home, _ = _store_at(draw, program, name)
     return buffer, draw(st.integers(0, len(program.buffer(str(buffer)).shape))), home
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ago.ir.examples import chain, depthwise, matmul, pad
+from ago.ir.examples import chain, depthwise, matmul, pad, smooth
 from ago.ir.index import Index, var
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
@@ -234,6 +234,7 @@ subgraphs: st.SearchStrategy[Program] = st.one_of(
     st.builds(diamond, _sizes, _sizes),
     st.builds(mirrored, _sizes),
     st.builds(depthwise, _small, _sizes, _small, _small),
+    st.builds(smooth, st.integers(3, 7), _small),
     st.builds(pad, _sizes, st.integers(0, 2)),
     st.builds(pointwise, _small, _small, _sizes),
     st.builds(pool, st.sampled_from([2, 4, 5]), _small, _small, _small),
@@ -251,3 +252,21 @@ subgraphs: st.SearchStrategy[Program] = st.one_of(
     ),
 ).filter(lambda program: program is not None)
 """Any of the programs above, at small odd sizes."""
+
+windows: st.SearchStrategy[Program] = st.one_of(
+    st.builds(smooth, st.integers(3, 9), _small),
+    st.builds(pool, st.integers(5, 8), st.just(1), st.integers(2, 4), st.integers(1, 3)),
+    st.builds(
+        convolution,
+        st.integers(3, 6),
+        st.just(1),
+        st.integers(1, 2),
+        st.integers(2, 3),
+        st.integers(1, 2),
+        st.integers(1, 2),
+        st.integers(0, 1),
+        st.just(1),
+        pad_stage=st.just(True),
+    ),
+).filter(lambda program: program is not None)
+"""Programs whose consumers read overlapping rows and columns."""
