@@ -18,14 +18,14 @@ from ago.codegen.emit import Function, emit_function
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.model import Slot
 from ago.codegen.portable import PORTABLE
-from ago.ir.graph import Graph, Node
+from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram, lower_nodes, require_lowerings
 from ago.ir.program import Program
 from ago.ir.verify import verify
 from ago.ir.workload import workload_key
 from ago.linking import link_model
 from ago.options import Options
-from ago.partition import Partition, Subgraph, relay_style
+from ago.partition import Partition, Subgraph, relay_style, strip_views
 from ago.passes import (
     choose_layouts,
     eliminate_identities,
@@ -34,7 +34,6 @@ from ago.passes import (
     fold_constants,
     fold_gemm,
     fuse_clips,
-    is_view,
 )
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
@@ -90,7 +89,7 @@ class Compilation:
 
     Attributes:
         graph: The graph after all passes.
-        partition: Its subgraphs; those of views only became no kernel.
+        partition: Its subgraphs; the views at their borders became no code.
         kernels: One a step of the artifact.
         artifact: C sources, weights and interface.
         places: Where each value is that a kernel reads or writes.
@@ -134,15 +133,14 @@ def compile_graph(
     graph = run_passes(graph, target)
     require_lowerings(graph.nodes)
     partition = partitioner(graph)
+    work = strip_views(graph, partition)
     schedules: dict[str, tuple[Program, Trace]] = {}
     kernels: list[Kernel] = []
-    for number, subgraph in enumerate(partition.subgraphs):
-        progress("scheduling", number, len(partition.subgraphs))
-        if not is_view_only(graph, subgraph):
-            name = f"step_{number}"
-            kernels.append(compile_subgraph(graph, subgraph, name, target, schedules))
-    progress("scheduling", len(partition.subgraphs), len(partition.subgraphs))
-    linked = link_model(graph, kernels, view_sources(graph), INTRINSICS[target.isa], target)
+    for number, subgraph in enumerate(work.subgraphs):
+        progress("scheduling", number, len(work.subgraphs))
+        kernels.append(compile_subgraph(graph, subgraph, f"step_{number}", target, schedules))
+    progress("scheduling", len(work.subgraphs), len(work.subgraphs))
+    linked = link_model(graph, kernels, work.views, INTRINSICS[target.isa], target)
     return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
 
 
@@ -175,29 +173,3 @@ def compile_subgraph(
     scheduled = scheduled.relabelled(lowered.program)
     function = emit_function(scheduled, target, INTRINSICS[target.isa])
     return Kernel(subgraph, lowered, trace, scheduled, function)
-
-
-def is_view_only(graph: Graph, subgraph: Subgraph) -> bool:
-    """Whether a subgraph only renames memory, so that no code is needed."""
-    return all(_is_free_view(graph, node) for node in subgraph.nodes)
-
-
-def view_sources(graph: Graph) -> dict[str, str]:
-    """The value whose memory each view shares, by the view's name."""
-    sources: dict[str, str] = {}
-    for node in graph.nodes:
-        if node.op == "Concat" and _is_free_view(graph, node):
-            sources.update((value, node.output) for value in node.inputs)
-        elif _is_free_view(graph, node):
-            sources[node.output] = node.inputs[0]
-    return {view: _root(sources, view) for view in sources}
-
-
-def _root(sources: Mapping[str, str], value: str) -> str:
-    while value in sources:
-        value = sources[value]
-    return value
-
-
-def _is_free_view(graph: Graph, node: Node) -> bool:
-    return node.output not in graph.outputs and is_view(graph, node)

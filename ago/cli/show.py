@@ -16,8 +16,8 @@ from ago.cli.group import examples
 from ago.errors import InputError
 from ago.ir.graph import Graph
 from ago.ir.lowering import require_lowerings
-from ago.partition import Subgraph, relay_style
-from ago.pipeline import Kernel, compile_graph, compile_subgraph, is_view_only, run_passes
+from ago.partition import Subgraph, relay_style, strip_views
+from ago.pipeline import Kernel, compile_graph, compile_subgraph, run_passes
 from ago.target import Target
 
 _KERNEL_TEXTS: Mapping[str, Callable[[Kernel], str]] = {
@@ -98,7 +98,7 @@ def _show_one(request: Request, after: str, node: str | None, step: int | None) 
     target = request.options.target
     graph = run_passes(request.load(), target)
     require_lowerings(graph.nodes)
-    steps = [s for s in relay_style(graph).subgraphs if not is_view_only(graph, s)]
+    steps = strip_views(graph, relay_style(graph)).subgraphs
     index = _step_of_node(steps, node) if node is not None else _checked(steps, step)
     _show_kernels(request, after, [(index, _kernel(graph, steps[index], index, target))])
 

@@ -6,6 +6,7 @@ subgraphs stand in an order in which each only reads what earlier ones made.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,33 +75,45 @@ def make_partition(graph: Graph, group: Mapping[str, int]) -> Partition:
     for node in graph.nodes:
         members.setdefault(group[node.name], []).append(node)
     order = _execution_order(graph, members, group)
-    return Partition(tuple(_subgraph(graph, members[number], group) for number in order))
+    return Partition(tuple(boundary(graph, members[number]) for number in order))
 
 
 def _execution_order(
     graph: Graph, members: Mapping[int, Sequence[Node]], group: Mapping[str, int]
 ) -> list[int]:
+    """Group numbers, each after those it reads from; of the free ones always the first listed."""
+    place = {number: position for position, number in enumerate(members)}
     waits: dict[int, set[int]] = {number: set() for number in members}
+    readers: dict[int, set[int]] = {number: set() for number in members}
     for number, nodes in members.items():
-        for node in nodes:
-            for value in node.inputs:
-                producer = graph.producer(value)
-                if producer is not None and group[producer.name] != number:
-                    waits[number].add(group[producer.name])
+        for value in (value for node in nodes for value in node.inputs):
+            producer = graph.producer(value)
+            if producer is not None and group[producer.name] != number:
+                waits[number].add(group[producer.name])
+                readers[group[producer.name]].add(number)
+    free = [(place[number], number) for number in members if not waits[number]]
     order: list[int] = []
-    done: set[int] = set()
-    while len(order) < len(members):
-        ready = next((n for n in members if n not in done and waits[n] <= done), None)
-        if ready is None:
-            names = sorted(members[n][0].name for n in members if n not in done)
-            raise IRError("cyclic-partition", f"subgraphs depend on each other: {names}")
-        order.append(ready)
-        done.add(ready)
+    while free:
+        _, number = heapq.heappop(free)
+        order.append(number)
+        for reader in readers[number]:
+            waits[reader].discard(number)
+            if not waits[reader]:
+                heapq.heappush(free, (place[reader], reader))
+    if len(order) < len(members):
+        names = sorted(members[n][0].name for n in members if waits[n])
+        raise IRError("cyclic-partition", f"subgraphs depend on each other: {names}")
     return order
 
 
-def _subgraph(graph: Graph, nodes: Sequence[Node], group: Mapping[str, int]) -> Subgraph:
-    number = group[nodes[0].name]
+def boundary(graph: Graph, nodes: Sequence[Node]) -> Subgraph:
+    """Some nodes as a subgraph: what they read from outside, and what is read of them.
+
+    Args:
+        graph: The graph.
+        nodes: Nodes of it in topological order.
+    """
+    names = {node.name for node in nodes}
     made = [value for node in nodes for value in node.outputs]
     inside = set(made)
     read = dict.fromkeys(v for node in nodes for v in node.inputs if v and v not in graph.params)
@@ -108,6 +121,6 @@ def _subgraph(graph: Graph, nodes: Sequence[Node], group: Mapping[str, int]) -> 
         value
         for value in made
         if value in graph.outputs
-        or any(group[consumer.name] != number for consumer in graph.consumers(value))
+        or any(consumer.name not in names for consumer in graph.consumers(value))
     )
     return Subgraph(tuple(nodes), tuple(v for v in read if v not in inside), outputs)
