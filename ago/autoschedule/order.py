@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ago.autoschedule.shape import Roles, reduction_axis, stage_loads
 from ago.cost_model.analytic import stream_cycles
+from ago.fuse.shape import Roles, reduction_axis, stage_loads
 from ago.ir.index import variables
 from ago.ir.nest import Buffer
 from ago.ir.program import Program

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ago.autoschedule.shape import Roles, reduction_axis, stage_loads
 from ago.cost_model.analytic import Operand, TileProblem
+from ago.fuse.shape import Roles, reduction_axis, stage_loads
 from ago.ir.index import FloorDiv, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from ago.ir.index import variables
+from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Stmt, rename_loops, walk
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
@@ -26,7 +27,8 @@ def specialize(program: Program, loop: str) -> Program:
 
     Requires:
         1. `loop` exists (`unknown-loop`).
-        2. A guard below it depends on `loop` and on no loop inside it (`no-guard`).
+        2. A guard below it depends on `loop` and on no loop inside it, and is not tested at the
+           start of the iteration already (`no-guard`).
 
     Args:
         program: The program.
@@ -48,10 +50,11 @@ def specialize(program: Program, loop: str) -> Program:
     old = path[-1]
     assert isinstance(old, For)
     inner = [s.name for s in walk(old.body) if isinstance(s, For)]
+    tested = set(_tested(old.body))
     guards = [
         c
         for c, _ in guards_below(old.body)
-        if loop in variables(c) and variables(c).isdisjoint(inner)
+        if loop in variables(c) and variables(c).isdisjoint(inner) and c not in tested
     ]
     if not guards:
         hint = "peel separates guards along the loop itself"
@@ -66,3 +69,16 @@ def specialize(program: Program, loop: str) -> Program:
         if simple:
             branches.append(If((condition,), simple))
     return replace_stmt(program, old, (replace(old, body=tuple(branches)),))
+
+
+def _tested(body: tuple[Stmt, ...]) -> Iterator[Index]:
+    """The conditions of guards that stand at the start of an iteration, or directly in such ones.
+
+    The negation of a tested condition counts as tested.
+    """
+    for stmt in body:
+        if isinstance(stmt, If):
+            for condition in stmt.condition:
+                yield condition
+                yield -condition - 1
+            yield from _tested(stmt.body)

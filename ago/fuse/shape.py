@@ -1,4 +1,4 @@
-"""What a sketch needs to know of a program: its output stage, its reduction, its axes' roles.
+"""What fusion and scheduling need to know of a program: its stages' and its axes' roles.
 
 Read `Roles` first. Everything here looks at loops, accesses and sizes, never at an operator's name.
 """

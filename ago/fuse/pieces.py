@@ -1,14 +1,14 @@
 """Cuts a program into pieces: each a stage to be tiled and the reduction computed at its tiles.
 
-Read `find_pieces` first. A subgraph may hold any number of reductions; each becomes the heart of one
-piece, with the element-wise stages after it inlined into the stage that writes the piece's result.
+Read `find_pieces` first. A subgraph may hold any number of reductions; each becomes the heart of
+one piece, with the element-wise stages after it inlined into the stage that writes its result.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ago.autoschedule.shape import plain_stages, reduction_axis, stage_loads
+from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.schedule.cache_write import cache_write

@@ -1,0 +1,170 @@
+"""Tiling of one piece: register tiles of its output, the reduction computed at the tile.
+
+Read `tile_piece` first. Loop names say it all: the output's lane axis `c` becomes `c.0.0` (tiles),
+`c.0.1` (vectors of a tile, unrolled) and `c.1` (lanes); its row axis `x` becomes `x.0` and `x.1`.
+"""
+
+from __future__ import annotations
+
+from ago.autoschedule.order import outer_orders
+from ago.autoschedule.problem import tile_problem, vector_choices
+from ago.cost_model.analytic import MAX_UNROLLED, TileProblem, candidate_tiles
+from ago.fuse.shape import Roles, reduction_axis
+from ago.ir.nest import Stage
+from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.compute_at import compute_at
+from ago.schedule.reorder import reorder
+from ago.schedule.split import split
+from ago.schedule.store_at import store_at
+from ago.schedule.trace import Schedule
+from ago.target import Target
+
+
+def tile_piece(
+    schedule: Schedule, part: Roles, lanes: int, target: Target, fixed: int = 0, inner: int = 0
+) -> None:
+    """Schedule one piece whose output's loops are still whole.
+
+    Args:
+        schedule: The schedule.
+        part: The piece.
+        lanes: Lanes of a vector along the lane axis; 1 for scalar code.
+        target: The CPU.
+        fixed: How many of the output's outermost loops stay outside the tiles along the lanes.
+        inner: How many of them are left alone altogether, because other statements share them.
+    """
+    if part.reduction is None:
+        _tile_elementwise(schedule, part, lanes, inner)
+    else:
+        _tile_reduction(schedule, part, part.reduction, lanes, target, (fixed, inner))
+
+
+def _tile_elementwise(schedule: Schedule, part: Roles, lanes: int, inner: int) -> None:
+    if part.lane_axis is None or lanes == 1:
+        return
+    loop = part.output.loop(part.lane_axis)
+    others = [part.output.loop(a.name) for a in part.output.axes if a.name != part.lane_axis]
+    schedule.apply(split, loop, lanes)
+    schedule.apply(reorder, [*others[inner:], f"{loop}.0", f"{loop}.1"])
+    schedule.apply(vectorize, f"{loop}.1")
+
+
+def _tile_reduction(
+    schedule: Schedule,
+    part: Roles,
+    reduction: Stage,
+    lanes: int,
+    target: Target,
+    kept: tuple[int, int],
+) -> None:
+    """Tile the output in registers, compute the reduction at the tile, unroll and vectorise."""
+    output, program = part.output, schedule.program
+    lane, row = part.tile_axis, part.row_axis
+    assert lane is not None
+    problem = tile_problem(program, part, lane, row, lanes)
+    choices = vector_choices(program, part, lane, lanes)
+    tiles = candidate_tiles(problem, target, choices)
+    picked = schedule.decide(f"{output.name}/tile", [(t.rows, t.vectors) for t in tiles])
+    assert isinstance(picked, tuple)
+    rows, vectors = int(picked[0]), int(picked[1])
+    at = _tile_output(schedule, part, (lane, row), (rows, vectors), lanes, target, kept)
+    schedule.apply(compute_at, reduction.name, at)
+    schedule.apply(store_at, reduction.buffer, at, "register")
+    inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
+    _order_reduction(schedule, reduction, inside, problem, rows * vectors)
+    if lanes > 1:
+        schedule.apply(vectorize, inside[-1])
+
+
+def _tile_output(
+    schedule: Schedule,
+    part: Roles,
+    axes: tuple[str, str | None],
+    tile: tuple[int, int],
+    lanes: int,
+    target: Target,
+    kept: tuple[int, int],
+) -> str:
+    """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
+    output, (lane, row), (rows, vectors) = part.output, axes, tile
+    lane_loop = output.loop(lane)
+    schedule.apply(split, lane_loop, lanes)
+    schedule.apply(split, f"{lane_loop}.0", vectors, "shift")
+    inner = [f"{lane_loop}.0.1", f"{lane_loop}.1"]
+    fixed, alone = kept
+    outer = [output.loop(a.name) for a in output.axes if a.name != lane][alone:]
+    if row is not None:
+        row_loop = output.loop(row)
+        schedule.apply(split, row_loop, rows, "shift")
+        outer[outer.index(row_loop)] = f"{row_loop}.0"
+        inner.insert(0, f"{row_loop}.1")
+    orders = outer_orders(schedule.program, part, lane, outer, f"{lane_loop}.0.0", target)
+    position = schedule.decide(f"{output.name}/order", [p for p in orders if p >= fixed])
+    assert isinstance(position, int)
+    outer.insert(position, f"{lane_loop}.0.0")
+    schedule.apply(reorder, [*outer, *inner])
+    for loop in inner[:-1]:
+        schedule.apply(unroll, loop)
+    schedule.apply(vectorize if lanes > 1 else unroll, inner[-1])
+    return outer[-1]
+
+
+def _reduction_loops(
+    schedule: Schedule,
+    part: Roles,
+    reduction: Stage,
+    axes: tuple[str, str | None],
+    lanes: int,
+) -> list[str]:
+    """Split the reduction's lane loop; returns its loops over the tile, innermost last."""
+    lane, row = axes
+    inner = reduction_axis(part.output, reduction, lane)
+    assert inner is not None
+    lane_loop = reduction.loop(inner)
+    schedule.apply(split, lane_loop, lanes)
+    outer = None if row is None else reduction_axis(part.output, reduction, row)
+    rows = [] if outer is None else [reduction.loop(outer)]
+    return [*rows, f"{lane_loop}.0", f"{lane_loop}.1"]
+
+
+def _order_reduction(
+    schedule: Schedule,
+    reduction: Stage,
+    inside: list[str],
+    problem: TileProblem,
+    accumulators: int,
+) -> None:
+    """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible.
+
+    Where neighbouring rows of the tile share vectors of a window, the window's loop goes inside the
+    rows: each vector is used up by the rows that need it before the next is loaded. Where they
+    share values that are the same for all lanes, the window's loop stays: unrolled, those values
+    would be kept for later rows and push accumulators out of the registers.
+    """
+    steps = [a for a in reduction.axes if a.kind == "reduce"]
+    serial = [reduction.loop(a.name) for a in steps]
+    unrolled: list[str] = []
+    room = max(MAX_UNROLLED // accumulators, 1)
+    for axis in reversed(steps):
+        loop = reduction.loop(axis.name)
+        if axis.name == problem.window_axis and axis.extent > 1 and not problem.shares_vectors:
+            break
+        if axis.extent <= room:
+            serial.remove(loop)
+            unrolled.insert(0, loop)
+            room //= axis.extent
+            continue
+        factor = next((f for f in (4, 2) if f <= room), 1)
+        if not unrolled and factor > 1:
+            schedule.apply(split, loop, factor, "guard")
+            serial[serial.index(loop)] = f"{loop}.0"
+            unrolled.insert(0, f"{loop}.1")
+        break
+    spatial = {reduction.loop(a.name) for a in reduction.axes if a.kind == "spatial"}
+    others = [n for n in sorted(spatial) if n not in inside and f"{n}.0" not in inside]
+    window = unrolled[-1:] if problem.shares_vectors else []
+    rows, lanes = inside[:-2], inside[-2:]
+    taps = unrolled[: len(unrolled) - len(window)]
+    schedule.apply(reorder, [*others, *serial, *taps, *rows, *window, *lanes])
+    for loop in [*unrolled, *inside[:-1]]:
+        schedule.apply(unroll, loop)
