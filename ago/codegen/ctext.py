@@ -32,6 +32,11 @@ HELPERS: Mapping[str, str] = {
         "static inline int64_t ago_mod(int64_t a, int64_t b) {\n"
         "    return a % b + (a % b < 0 ? b : 0);\n}\n"
     ),
+    "ago_opaque": (
+        "/* p, but the compiler cannot know that: loads through it stay where they are */\n"
+        "static inline const float *ago_opaque(const float *p) {\n"
+        '    __asm__ volatile("" : "+r"(p));\n    return p;\n}\n'
+    ),
     "ago_max_f32": (
         "/* b where either is NaN */\n"
         "static inline float ago_max_f32(float a, float b) {\n    return a > b ? a : b;\n}\n"

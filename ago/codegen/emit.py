@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ago.codegen.ctext import HELPERS, Names, used_helpers
 from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
 from ago.codegen.order import reorder
 from ago.codegen.print_tree import print_tree
@@ -111,10 +112,11 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     tree = select(resolved, intrinsics.lanes, names)
     if intrinsics.lane_form:
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
-    tree = replace(tree, body=reorder(tree.body, target.vector_registers))
+    body = reorder(tree.body, target.vector_registers)
+    tree = replace(tree, body=keep_loads(body, tree.pointers, target.vector_registers))
     signature = _signature(name, arguments, buffers)
-    body = print_tree(resolved, tree, intrinsics, names, buffers)
-    code = f"{signature} {{\n{body}}}\n"
+    statements = print_tree(resolved, tree, intrinsics, names, buffers)
+    code = f"{signature} {{\n{statements}}}\n"
     text = f"{_comment(program, target)}{code}"
     helpers = used_helpers(code, HELPERS.keys() | intrinsics.helpers.keys())
     key = _key(code, names.given)

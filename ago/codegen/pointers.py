@@ -28,12 +28,13 @@ from ago.ir.index import Atom, Index, variables
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A pointer variable: `buffer`'s pointer `name` = `base` + `terms`."""
+    """A pointer variable: `name` = `base` + `terms`, or an opaque copy of `base`."""
 
     name: str
     buffer: str
     base: str
     terms: Index
+    opaque: bool = False
 
 
 class PointerPlan:
@@ -59,18 +60,25 @@ class PointerPlan:
         self._loops: list[str] = []
         self._scopes: list[dict[tuple[str, Index], str]] = []
 
-    def enter(self, loop: str | None, used: frozenset[int]) -> list[Definition]:
+    def enter(
+        self,
+        loop: str | None,
+        used: frozenset[int],
+        opaque: frozenset[int] = frozenset(),
+    ) -> list[Definition]:
         """Start a scope.
 
         Args:
             loop: The loop variable it adds; None for the function and for a guard.
             used: Pointers used in the scope, outside of guards below it.
+            opaque: Those among them, formed outside, that get an opaque copy in the scope.
         """
         if loop is not None:
             self._loops.append(loop)
         scope: dict[tuple[str, Index], str] = {}
         self._scopes.append(scope)
         definitions = [self._define(self._pointers[number], scope) for number in sorted(used)]
+        definitions += [self._copy(self._pointers[number], scope) for number in sorted(opaque)]
         return [definition for definition in definitions if definition is not None]
 
     def leave(self, loop: str | None) -> None:
@@ -93,6 +101,13 @@ class PointerPlan:
         name = self._names.new(f"{pointer.buffer}_p")
         scope[pointer.buffer, known] = name
         return Definition(name, pointer.buffer, base, known - formed)
+
+    def _copy(self, pointer: Pointer, scope: dict[tuple[str, Index], str]) -> Definition:
+        """An opaque copy of a pointer that is formed outside of the scope."""
+        base = self._find(pointer.buffer, pointer.base)
+        name = self._names.new(f"{pointer.buffer}_p")
+        scope[pointer.buffer, pointer.base] = name
+        return Definition(name, pointer.buffer, base, Index(), opaque=True)
 
     def _is_known(self, atom: Atom) -> bool:
         return variables(Index(((atom, 1),))) <= set(self._loops)
@@ -117,9 +132,9 @@ class PointerPlan:
         )
 
     def _find(self, buffer: str, base: Index) -> str:
-        if not base.terms:
-            return self._buffers[buffer]
         found = self._lookup(buffer, base)
+        if found is None and not base.terms:
+            return self._buffers[buffer]
         assert found is not None, f"pointer {buffer} + {base} is used outside of its loops"
         return found
 
@@ -151,6 +166,8 @@ def definition_text(
         names: C identifier of each loop variable.
         ranges: Ranges of the loop variables.
     """
+    if definition.opaque:
+        return f"const float *{definition.name} = ago_opaque({definition.base});"
     terms = index_text(definition.terms, names, ranges)
     sign = "+"
     if terms.startswith("-") and len(definition.terms.terms) == 1:

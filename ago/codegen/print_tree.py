@@ -116,8 +116,13 @@ class _Printer:
 
     # Scopes
 
-    def _scope(self, loop: str | None, body: tuple[Piece, ...]) -> None:
-        for definition in self.pointers.enter(loop, used_pointers(body)):
+    def _scope(
+        self,
+        loop: str | None,
+        body: tuple[Piece, ...],
+        opaque: frozenset[int] = frozenset(),
+    ) -> None:
+        for definition in self.pointers.enter(loop, used_pointers(body), opaque):
             constant = definition.buffer not in self._written
             self.line(definition_text(definition, constant, self.loops, self.ranges))
         self._declared.append(set())
@@ -147,11 +152,16 @@ class _Printer:
             # large bodies, and in small ones functions that take them seconds.
             self.line("#pragma GCC unroll 1")
         self.line(f"for (int64_t {variable} = {lo}; {variable} < {hi}; ++{variable}) {{")
-        self._nested(loop.name, loop.body)
+        self._nested(loop.name, loop.body, loop.opaque)
 
-    def _nested(self, loop: str | None, body: tuple[Piece, ...]) -> None:
+    def _nested(
+        self,
+        loop: str | None,
+        body: tuple[Piece, ...],
+        opaque: frozenset[int] = frozenset(),
+    ) -> None:
         self._depth += 1
-        self._scope(loop, body)
+        self._scope(loop, body, opaque)
         self._depth -= 1
         self.line("}")
 

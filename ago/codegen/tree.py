@@ -171,12 +171,21 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A serial loop over `[lo, hi)`."""
+    """A serial loop over `[lo, hi)`.
+
+    Attributes:
+        name: Its variable.
+        lo: First value.
+        hi: Behind the last value.
+        body: What it repeats.
+        opaque: Pointers that the compiler must take for new ones in each iteration.
+    """
 
     name: str
     lo: Index
     hi: Index
     body: tuple[Piece, ...]
+    opaque: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

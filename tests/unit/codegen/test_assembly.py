@@ -12,10 +12,17 @@ from tests.support.compiled import TABLES, emit
 from tests.support.kernels import Kernel, depthwise, pointwise
 from tests.support.toolchains import toolchains
 
+
+def one_block(rows: int, vectors: int) -> Kernel:
+    """A reduction of 16 channels, unrolled as a whole inside the loop over filters."""
+    return pointwise(4, 2 * rows, 16, 4 * vectors * 8, rows, vectors, 8, unroll=16)
+
+
 # Kernel, target, and instructions of the inner loop for each of its FMAs.
 TILES = {
     "avx2 6x2": (lambda: pointwise(4, 12, 24, 32, 6, 2, 8), "x86-64-v3", 1.9),
     "avx2 3x4": (lambda: pointwise(4, 12, 24, 64, 3, 4, 8), "x86-64-v3", 1.8),
+    "avx2 6x2, 16 channels": (lambda: one_block(6, 2), "x86-64-v3", 2.1),
     "avx512 14x2": (lambda: pointwise(4, 28, 24, 64, 14, 2, 16), "x86-64-v4", 1.7),
     "neon 7x3 a55": (lambda: pointwise(4, 14, 24, 24, 7, 3, 4), "cortex-a55", 1.25),
     "neon 7x3 a76": (lambda: pointwise(4, 14, 24, 24, 7, 3, 4), "cortex-a76", 1.25),

@@ -6,10 +6,11 @@ import re
 import pytest
 
 from ago.codegen.breakpoints import Scope, crossings, kinks, steps
+from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
 from ago.codegen.order import reorder
-from ago.codegen.tree import Apply, Assign, Block, Broadcast, Lane, Load, Register
-from ago.ir.index import evaluate, maximum, minimum, var
+from ago.codegen.tree import Apply, Assign, Block, Broadcast, Lane, Load, Loop, Pointer, Register
+from ago.ir.index import as_index, evaluate, maximum, minimum, var
 from tests.support.compiled import emit
 from tests.support.kernels import pointwise
 
@@ -105,3 +106,28 @@ def test_updates_of_one_accumulator_keep_their_order():
     text = emit(pointwise(1, 7, 8, 12, 7, 3, 4).program, "cortex-a76").text
     updates = re.findall(r"conv_0_0 = vfmaq_laneq_f32\(conv_0_0, \w+, \w+, (\d)\)", text)
     assert updates == ["0", "1", "2", "3"]
+
+
+def invariant_loop(loads: int) -> Loop:
+    """One accumulator; `loads` of its factors do not change in the loop."""
+    nodes = [Load(0, 8 * k, 8) for k in range(loads)] + [Load(1, 0, 8), Register("acc", True)]
+    actions = []
+    for k in range(loads):
+        nodes.append(Apply("fma", (k, loads, len(nodes) - 1), vector=True))
+        actions.append(Assign("acc", len(nodes) - 1, "s"))
+    return Loop("o", as_index(0), as_index(9), (Block(tuple(nodes), tuple(actions)),))
+
+
+def test_invariant_loads_stay_in_a_loop_that_has_no_registers_for_them():
+    pointers = (Pointer("w", OUTER * 8), Pointer("x", TILE * 8))
+    (few,) = keep_loads((invariant_loop(9),), pointers, 16)
+    (many,) = keep_loads((invariant_loop(14),), pointers, 16)
+    assert few.opaque == frozenset()
+    assert many.opaque == frozenset({0})
+
+
+def test_opaque_pointers_keep_the_loads_of_a_small_reduction():
+    text = emit(pointwise(2, 8, 16, 48, 4, 3, 8, unroll=16).program, "x86-64-v3").text
+    loops = text.split("for (int64_t out_c_0")[1]
+    assert re.search(r"const float \*(x_p_\d) = ago_opaque\(x_p_\d\);", loops)
+    assert "ago_opaque(w" not in loops
