@@ -7,6 +7,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from ago.errors import ScheduleError
+from ago.ir.nest import For, path_to
 from ago.ir.program import Program
 from ago.ir.workload import workload_key
 from ago.schedule.refusals import REFUSALS
@@ -87,15 +88,28 @@ def test_sliding_windows(program: Program, data: st.DataObject) -> None:
     for producer in reversed(producers):
         if not attempt(schedule, draw_step(data.draw, schedule.program, "compute_at", producer)):
             continue
+        slide_somewhere(schedule, producer, data)
         buffer = schedule.program.stage(producer).buffer
-        for name, subject in (("slide", producer), ("fold_storage", buffer), ("store_at", buffer)):
-            if data.draw(st.integers(0, 3)) and attempt(
-                schedule, draw_step(data.draw, schedule.program, name, subject)
-            ):
-                assert_keeps(program, schedule.program)
+        for name in data.draw(st.sampled_from([(), ("fold_storage",), ("store_at",)])):
+            attempt(schedule, draw_step(data.draw, schedule.program, name, buffer))
+        assert_keeps(program, schedule.program)
     for _ in range(data.draw(st.integers(0, 4))):
         if attempt(schedule, draw_step(data.draw, schedule.program)):
             assert_keeps(program, schedule.program)
+
+
+def slide_somewhere(schedule: Schedule, stage: str, data: st.DataObject) -> None:
+    """Slide a stage along the first pair of its own loops and those around that is accepted."""
+    producer = schedule.program.stage(stage)
+    pairs = [
+        (axis.name, stmt.name)
+        for axis in producer.axes
+        for stmt in (path_to(schedule.program.body, producer.loop(axis.name)) or ())[:-1]
+        if isinstance(stmt, For) and not stmt.name.startswith(f"{stage}.")
+    ]
+    for axis, loop in data.draw(st.permutations(pairs)) if pairs else ():
+        if attempt(schedule, ("slide", (stage, axis, loop))):
+            return
 
 
 LAST = ("pack", "peel", "partition_loop", "specialize", "reorder", "vectorize", "unroll", "split")
