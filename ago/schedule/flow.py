@@ -96,11 +96,15 @@ def exact_box(write: Use, depth: int) -> Box | None:
 
 
 def _runs_alone(loop: For, leaf: Leaf, inner: set[str], moves: bool) -> bool:
-    """Whether the bounds of `loop` are fixed outside; one that moves no index must run at all."""
+    """Whether the bounds of `loop` are fixed outside; one that moves no index must run at all.
+
+    A reduction has its first value in front of its own loops, so that those do not matter.
+    """
+    if isinstance(leaf, Reduce) and loop.name in leaf.loops:
+        return True
     if (variables(loop.lo) | variables(loop.hi)) & inner:
         return False
-    reduces = isinstance(leaf, Reduce) and loop.name in leaf.loops
-    return moves or reduces or (loop.extent.is_constant and loop.extent.const > 0)
+    return moves or (loop.extent.is_constant and loop.extent.const > 0)
 
 
 def _dense(index: Index, inner: Sequence[For]) -> bool:

@@ -42,13 +42,13 @@ def test_row_by_row() -> None:
     assert (
         text(after)
         == """\
-for i in range(4):
-    for j in range(6):
-        C[i, j] = 0.0
+for C_i in range(4):
+    for C_j in range(6):
+        C[C_i, C_j] = 0.0
         for k in range(5):
-            C[i, j] += A[i, k] * B[k, j]
+            C[C_i, C_j] += A[C_i, k] * B[k, C_j]
     for R_i, R_j in grid(1, 6):
-        R[R_i + i, R_j] = ir_max(0.0, C[R_i + i, R_j])"""
+        R[C_i + R_i, R_j] = ir_max(0.0, C[C_i + R_i, R_j])"""
     )
     verify(after)
     assert_keeps(RELU, after)
@@ -86,15 +86,11 @@ def test_other_order_of_axes_and_another_operand() -> None:
 
 def test_a_chain_of_epilogues() -> None:
     program = matmul(4, 6, 5, relu=True)
-    last = stage(
-        "T",
-        {"i": 4, "j": 6},
-        "T",
-        add(Load("R", (var("T.i"), var("T.j"))), Load("A2", (var("T.i"), var("T.j")))),
-    )
+    at = (var("T.i"), var("T.j"))
+    last = stage("T", {"i": 4, "j": 6}, "T", add(Load("R", at), Load("y", at)))
     made = (
         *(b for b in program.buffers if b.name != "R"),
-        Buffer("A2", (4, 6), "input"),
+        Buffer("y", (4, 6), "input"),
         Buffer("R", (4, 6), "workspace"),
         Buffer("T", (4, 6), "output"),
     )

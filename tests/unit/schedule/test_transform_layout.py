@@ -40,10 +40,10 @@ def test_indices_of_tiles_need_no_division() -> None:
     assert (
         text(after)
         == """\
-for i, j_0, j_1 in grid(2, 2, 4):
-    C[j_0, i, j_1] = 0.0
+for C_i, C_j_0, C_j_1 in grid(2, 2, 4):
+    C[C_j_0, C_i, C_j_1] = 0.0
     for k in range(3):
-        C[j_0, i, j_1] += A[i, k] * B[k, 4 * j_0 + j_1]
+        C[C_j_0, C_i, C_j_1] += A[C_i, k] * B[k, 4 * C_j_0 + C_j_1]
 for R_i, R_j_0, R_j_1 in grid(2, 2, 4):
     R[R_i, 4 * R_j_0 + R_j_1] = ir_max(0.0, C[R_j_0, R_i, R_j_1])"""
     )
