@@ -30,10 +30,12 @@ test-all: $(VENV)/.installed-dev ## the long forms too: thousands of examples a 
 	@AGO_HYPOTHESIS_PROFILE=long $(PYTEST)
 
 lint: $(VENV)/.installed-dev ## style, types, and who may import whom
-	@$(PY) -m ruff check $(SOURCES)
-	@$(PY) -m ruff format --check --quiet $(SOURCES)
-	@$(PY) -m mypy
-	@$(VENV)/bin/lint-imports --no-cache
+	@status=0; \
+	$(PY) -m ruff check $(SOURCES) || status=1; \
+	$(PY) -m ruff format --check --quiet $(SOURCES) || status=1; \
+	$(PY) -m mypy || status=1; \
+	$(VENV)/bin/lint-imports --no-cache || status=1; \
+	exit $$status
 
 format: $(VENV)/.installed-dev ## rewrite the sources in the house style
 	@$(PY) -m ruff check --fix-only --quiet $(SOURCES)

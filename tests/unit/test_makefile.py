@@ -50,9 +50,8 @@ def test_help_is_the_default_and_lists_the_goals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_goal_sets_up_its_environment_first(tmp_path: Path, goal: str) -> None:
-    *setup, last = make(tmp_path, "-n", goal).splitlines()
-    assert any("tools/setup_venv.py .venv" in line for line in setup)
-    assert last.startswith((".venv/bin/", "AGO_HYPOTHESIS_PROFILE=long .venv/bin/"))
+    plan = make(tmp_path, "-n", goal)
+    assert 0 < plan.index("tools/setup_venv.py .venv") < plan.index(".venv/bin/")
 
 
 def test_a_set_up_environment_is_left_alone(tmp_path: Path) -> None:
