@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,22 @@ from ago.errors import InputError
 from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.options import Options
-from ago.partition import Partition, Subgraph, one_by_one, relay_style
+from ago.partition import (
+    DEFAULT_PARTITIONER,
+    Partitioner,
+    PartitionSummary,
+    Subgraph,
+    find_partitioner,
+    one_by_one,
+    summarise,
+)
 from ago.pipeline import Compilation, compile_graph
 from ago.progress import Progress, silent
+from ago.runtime.artifact import Artifact
 from ago.runtime.build import build_cached
 from ago.runtime.library import Library, aligned_array
 from ago.runtime.net import Net
+from ago.runtime.store import cached_artifact
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
 
@@ -36,7 +47,8 @@ def optimize(
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
-    partitioner: Callable[[Graph], Partition] = relay_style,
+    partitioner: str | Partitioner = DEFAULT_PARTITIONER,
+    weight_threshold: float | None = None,
     progress: Progress = silent,
 ) -> Net:
     """Compile a model for this machine and load it.
@@ -49,7 +61,10 @@ def optimize(
         seed: Seed of every random choice.
         dims: Sizes of the file's symbolic dimensions, by name.
         shapes: Shapes that replace those of the file's inputs, by input.
-        partitioner: Cuts the graph into subgraphs.
+        partitioner: Cuts the graph into subgraphs: `"affix"`, `"exact"`, `"relay"`, or a function
+            from a graph to a `Partition`.
+        weight_threshold: Most weight of a subgraph for `"affix"` and `"exact"`, in expected draws
+            of random schedules.
         progress: Called with what is being done, how many parts are done, how many there are.
 
     Returns:
@@ -74,9 +89,20 @@ def optimize(
             f"this machine cannot run code for {options.target.name}; "
             "`ago optimize --target` and tools/cross_build.py compile for other machines"
         )
+    chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims=dims, shapes=shapes)
-    compilation = compile_graph(graph, options, partitioner, progress)
-    return load_net(graph, compilation, options, progress)
+
+    @functools.cache
+    def compiled() -> Compilation:
+        return compile_graph(graph, options, chosen, progress)
+
+    def make() -> Artifact:
+        return compiled().artifact
+
+    named = isinstance(partitioner, str)
+    settings = f"{options} {partitioner} {weight_threshold}"
+    artifact = cached_artifact(graph, settings, make) if named else make()
+    return _open(artifact, lambda: _anatomy(graph, compiled(), options), progress)
 
 
 def load_net(
@@ -93,11 +119,16 @@ def load_net(
     Returns:
         The runnable model.
     """
-    artifact = compilation.artifact
+    anatomy = _anatomy(graph, compilation, options)
+    return _open(compilation.artifact, lambda: anatomy, progress)
+
+
+def _open(artifact: Artifact, anatomy: Callable[[], Anatomy], progress: Progress) -> Net:
+    """Build an artifact's library, or find it in the cache, and load it."""
     library = Library(build_cached(artifact, progress=progress), artifact.name)
     weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
     weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
-    return Net(artifact, library, weights, _anatomy(graph, compilation, options))
+    return Net(artifact, library, weights, anatomy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +152,10 @@ def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatom
         part = _extract(compilation.graph, subgraphs[step])
         return load_net(part, compile_graph(part, options, one_by_one), options)
 
-    return Anatomy(graph, compilation.graph, steps, places, isolate)
+    def partition() -> PartitionSummary:
+        return summarise(compilation.graph, compilation.partition, options.target.l2_bytes)
+
+    return Anatomy(graph, compilation.graph, steps, places, isolate, partition)
 
 
 def _extract(graph: Graph, subgraph: Subgraph) -> Graph:

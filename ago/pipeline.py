@@ -25,7 +25,14 @@ from ago.ir.verify import verify
 from ago.ir.workload import workload_key
 from ago.linking import link_model
 from ago.options import Options
-from ago.partition import Partition, Subgraph, relay_style, strip_views
+from ago.partition import (
+    DEFAULT_PARTITIONER,
+    Partition,
+    Partitioner,
+    Subgraph,
+    find_partitioner,
+    strip_views,
+)
 from ago.passes import (
     choose_layouts,
     eliminate_identities,
@@ -60,8 +67,6 @@ INTRINSICS: Mapping[str, Intrinsics] = {
     "portable": PORTABLE,
 }
 """The intrinsic table of each instruction set."""
-
-Partitioner = Callable[[Graph], Partition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def run_passes(graph: Graph, target: Target) -> Graph:
 def compile_graph(
     graph: Graph,
     options: Options,
-    partitioner: Partitioner = relay_style,
+    partitioner: Partitioner | None = None,
     progress: Progress = silent,
 ) -> Compilation:
     """Compile a graph to C.
@@ -120,7 +125,7 @@ def compile_graph(
     Args:
         graph: Of canonical operators.
         options: Target and more.
-        partitioner: Cuts the graph into subgraphs.
+        partitioner: Cuts the graph into subgraphs; by default that of `DEFAULT_PARTITIONER`.
         progress: Told how many subgraphs are done.
 
     Returns:
@@ -132,7 +137,7 @@ def compile_graph(
     target = options.target
     graph = run_passes(graph, target)
     require_lowerings(graph.nodes)
-    partition = partitioner(graph)
+    partition = (partitioner or find_partitioner(DEFAULT_PARTITIONER))(graph)
     work = strip_views(graph, partition)
     schedules: dict[str, tuple[Program, Trace]] = {}
     kernels: list[Kernel] = []

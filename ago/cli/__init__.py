@@ -6,6 +6,7 @@ refused or failed and said why in one message, 2 the command line is wrong.
 
 from ago.cli.group import AgoGroup
 from ago.cli.optimize import optimize_command
+from ago.cli.partition import partition_command
 from ago.cli.run import run_command
 from ago.cli.show import show_command
 from ago.cli.targets import targets_command
@@ -14,6 +15,13 @@ from ago.cli.verify import verify_command
 __all__ = ["main"]
 
 main = AgoGroup(
-    commands=[optimize_command, run_command, verify_command, show_command, targets_command]
+    commands=[
+        optimize_command,
+        run_command,
+        verify_command,
+        show_command,
+        partition_command,
+        targets_command,
+    ]
 )
 """The group of all commands; calling it runs the command line."""

@@ -16,7 +16,7 @@ from ago.cli.group import examples
 from ago.errors import InputError
 from ago.ir.graph import Graph
 from ago.ir.lowering import require_lowerings
-from ago.partition import Subgraph, relay_style, strip_views
+from ago.partition import DEFAULT_PARTITIONER, Subgraph, find_partitioner, strip_views
 from ago.pipeline import Kernel, compile_graph, compile_subgraph, run_passes
 from ago.target import Target
 
@@ -73,7 +73,7 @@ def _graph_text(request: Request, after: str) -> str:
     if after == "import":
         return str(graph)
     graph = run_passes(graph, request.options.target)
-    return str(graph if after == "graph" else relay_style(graph))
+    return str(graph if after == "graph" else find_partitioner(DEFAULT_PARTITIONER)(graph))
 
 
 def _show(request: Request, after: str, text: str) -> None:
@@ -98,7 +98,7 @@ def _show_one(request: Request, after: str, node: str | None, step: int | None) 
     target = request.options.target
     graph = run_passes(request.load(), target)
     require_lowerings(graph.nodes)
-    steps = strip_views(graph, relay_style(graph)).subgraphs
+    steps = strip_views(graph, find_partitioner(DEFAULT_PARTITIONER)(graph)).subgraphs
     index = _step_of_node(steps, node) if node is not None else _checked(steps, step)
     _show_kernels(request, after, [(index, _kernel(graph, steps[index], index, target))])
 

@@ -45,4 +45,6 @@ def exact_partition(graph: Graph, weight_threshold: float = DEFAULT_THRESHOLD) -
 
 def _partition(graph: Graph, threshold: float, rules: Sequence[Rule]) -> Partition:
     groups = cluster(dependency_graph(graph), threshold, rules)
-    return make_partition(graph, dict(zip((n.name for n in graph.nodes), groups, strict=True)))
+    return make_partition(
+        graph, dict(zip((n.name for n in graph.nodes), groups, strict=True)), threshold
+    )

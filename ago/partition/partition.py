@@ -44,9 +44,11 @@ class Partition:
 
     Attributes:
         subgraphs: In an order of execution.
+        threshold: Most weight of a subgraph that was asked for; None if none was.
     """
 
     subgraphs: tuple[Subgraph, ...]
+    threshold: float | None = None
 
     def __str__(self) -> str:
         lines = [f"{len(self.subgraphs)} subgraphs"]
@@ -54,12 +56,15 @@ class Partition:
         return "\n".join(lines)
 
 
-def make_partition(graph: Graph, group: Mapping[str, int]) -> Partition:
+def make_partition(
+    graph: Graph, group: Mapping[str, int], threshold: float | None = None
+) -> Partition:
     """The partition that puts each node into the group of its number.
 
     Args:
         graph: The graph.
         group: A group number for each node name.
+        threshold: Most weight of a subgraph that was asked for.
 
     Returns:
         The subgraphs in an order of execution; among free ones, by their first node.
@@ -75,7 +80,7 @@ def make_partition(graph: Graph, group: Mapping[str, int]) -> Partition:
     for node in graph.nodes:
         members.setdefault(group[node.name], []).append(node)
     order = _execution_order(graph, members, group)
-    return Partition(tuple(boundary(graph, members[number]) for number in order))
+    return Partition(tuple(boundary(graph, members[number]) for number in order), threshold)
 
 
 def _execution_order(

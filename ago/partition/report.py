@@ -84,7 +84,7 @@ def report(
 
     Args:
         graph: The graph.
-        groups: The subgraph of each vertex.
+        groups: The number of each vertex's subgraph; the figures stand in order of these numbers.
         threshold: Most weight of a subgraph.
         l2_bytes: Size of the cache that decides which tensors are large.
         name: What to call the partition.
@@ -92,6 +92,7 @@ def report(
     members: dict[int, list[int]] = {}
     for number, group in enumerate(groups):
         members.setdefault(group, []).append(number)
+    members = dict(sorted(members.items()))
     weights = {g: sum(graph.vertices[n].weight for n in numbers) for g, numbers in members.items()}
     cuts = dict.fromkeys(
         edge.value

@@ -106,6 +106,14 @@ class Net:
         return verify_net(self, self.anatomy, named)
 
     @property
+    def partition(self) -> object:
+        """The subgraphs with their weights, beside other partitions of the model; print it.
+
+        An `ago.partition.PartitionSummary`.
+        """
+        return self.anatomy.partition()
+
+    @property
     def source(self) -> str:
         """All generated C, each file under a comment with its name."""
         files = self.artifact.sources

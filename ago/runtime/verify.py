@@ -75,6 +75,7 @@ class Anatomy:
         steps: One for each call of the compiled code.
         places: Where each value is that a step reads or writes.
         isolate: Compiles the operators of a step one by one, as a model of their own.
+        partition: Makes a printable summary of the subgraphs.
     """
 
     original: Graph
@@ -82,6 +83,7 @@ class Anatomy:
     steps: tuple[StepView, ...]
     places: Mapping[str, Place]
     isolate: Callable[[int], Net]
+    partition: Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
