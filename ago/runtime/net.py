@@ -6,7 +6,7 @@ Read `Net` first. Calls may come from several threads: each takes its own worksp
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,14 @@ class Net:
         artifact: What was compiled.
         library: The loaded code.
         weights: The artifact's weights, 64-byte aligned.
-        anatomy: The inside of the model, for `verify`.
+        anatomy: Gives the inside of the model, which `verify` needs.
     """
 
     def __init__(
-        self, artifact: Artifact, library: Library, weights: Bytes, anatomy: Anatomy
+        self, artifact: Artifact, library: Library, weights: Bytes, anatomy: Callable[[], Anatomy]
     ) -> None:
         self.artifact = artifact
-        self.anatomy = anatomy
+        self._anatomy = anatomy
         self._library = library
         self._weights = weights
         self._local = threading.local()
@@ -104,6 +104,11 @@ class Net:
         arrays = check_inputs(infos, given)
         named = {info.name: array for info, array in zip(infos, arrays, strict=True)}
         return verify_net(self, self.anatomy, named)
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """The inside of the model; compiles it again where it came from the cache."""
+        return self._anatomy()
 
     @property
     def partition(self) -> object:

@@ -1,0 +1,104 @@
+"""Artifacts on disk: a compiled model is found again without compiling.
+
+Read `cached_artifact` first. An artifact is stored under a key of everything it depends on: the
+graph with its parameters, the options, and the compiler's own source. So a changed compiler never
+meets an old artifact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ago.ir.graph import Graph
+from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.cache import Cache
+from ago.target import Target
+
+_DESCRIPTION = "artifact.json"
+_WEIGHTS = "weights.bin"
+
+
+def cached_artifact(
+    graph: Graph, settings: str, make: Callable[[], Artifact], cache: Cache | None = None
+) -> Artifact:
+    """An artifact from the cache, or made and stored now.
+
+    Args:
+        graph: What is compiled.
+        settings: Everything else that the result depends on, as text.
+        make: Compiles the graph; not called where the artifact is found.
+        cache: By default the user's.
+
+    Returns:
+        The artifact.
+    """
+    key = hashlib.sha256()
+    for part in (*_graph_parts(graph), settings.encode(), compiler_digest().encode()):
+        key.update(len(part).to_bytes(8, "little"))
+        key.update(part)
+    entry = (cache or Cache()).get_or_build(
+        key.hexdigest(), lambda directory: write_artifact(make(), directory)
+    )
+    return read_artifact(entry)
+
+
+def write_artifact(artifact: Artifact, directory: Path) -> None:
+    """Write an artifact to files that `read_artifact` reads.
+
+    Args:
+        artifact: What to write.
+        directory: An existing directory.
+    """
+    description = {
+        "name": artifact.name,
+        "sources": dict(artifact.sources),
+        "workspace_bytes": artifact.workspace_bytes,
+        "inputs": [[info.name, list(info.shape)] for info in artifact.inputs],
+        "outputs": [[info.name, list(info.shape)] for info in artifact.outputs],
+        "target": dataclasses.asdict(artifact.target),
+        "steps": list(artifact.steps),
+    }
+    (directory / _WEIGHTS).write_bytes(artifact.weights)
+    (directory / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+
+
+def read_artifact(directory: Path) -> Artifact:
+    """The artifact that `write_artifact` wrote into a directory."""
+    data = json.loads((directory / _DESCRIPTION).read_text(encoding="utf-8"))
+    return Artifact(
+        name=data["name"],
+        sources=data["sources"],
+        weights=(directory / _WEIGHTS).read_bytes(),
+        workspace_bytes=data["workspace_bytes"],
+        inputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["inputs"]),
+        outputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["outputs"]),
+        target=Target(**data["target"]),
+        steps=tuple(data["steps"]),
+    )
+
+
+@functools.cache
+def compiler_digest() -> str:
+    """SHA-256 (hexadecimal) of the package's Python source, in the order of its paths."""
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _graph_parts(graph: Graph) -> Iterable[bytes]:
+    """The bytes that decide what a graph means, names included: they are part of the artifact."""
+    yield repr((graph.name, graph.inputs, graph.outputs, graph.nodes)).encode()
+    yield repr([(name, graph.types[name]) for name in graph.inputs]).encode()
+    for name in sorted(graph.params):
+        array = np.ascontiguousarray(graph.params[name])
+        yield f"{name} {array.dtype} {array.shape}".encode()
+        yield array.tobytes()
