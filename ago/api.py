@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,10 +159,10 @@ def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatom
 
 
 def _extract(graph: Graph, subgraph: Subgraph) -> Graph:
-    """A subgraph as a graph of its own."""
+    """A subgraph as a graph of its own, whose inputs are row-major as those of any graph."""
     return Graph.make(
         f"{graph.name}_part",
-        {name: graph.type_of(name) for name in subgraph.inputs},
+        {name: replace(graph.type_of(name), layout=None) for name in subgraph.inputs},
         subgraph.nodes,
         subgraph.outputs,
         {n: graph.params[n] for node in subgraph.nodes for n in node.inputs if n in graph.params},

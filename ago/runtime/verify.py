@@ -147,7 +147,7 @@ def verify_net(
         VerificationError: A step diverges: names its first diverging node, or the fusion.
     """
     wide = {name: array.astype(np.float64) for name, array in inputs.items()}
-    values = evaluate(anatomy.compiled, wide, keep="all")
+    values = {**wide, **evaluate(anatomy.compiled, wide, keep="all")}
     steps = tuple(
         StepReport(number, step.label, _step_error(net, anatomy, number, inputs, values))
         for number, step in enumerate(anatomy.steps)
