@@ -21,6 +21,9 @@ _TILE_OVERHEAD = 12.0
 _STORE_CYCLES = 2.0
 """Cycles a vector to initialise an accumulator, apply an epilogue and store it."""
 
+_NEON_SCALARS = 5
+"""Registers for factors that NEON loads one by one: compilers keep several of them in flight."""
+
 _LOAD_EFFICIENCY = 0.8
 """Share of the load pipes that loads beside multiplies reach: they meet in the same banks."""
 
@@ -99,8 +102,8 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
             needed += problem.window
         elif operand.along_lanes:
             needed += 1 if operand.along_rows else tile.vectors
-        elif operand.along_rows and target.isa == "neon" and operand.along_reduction:
-            needed += tile.rows
+        elif operand.along_rows and target.isa == "neon":
+            needed += tile.rows if operand.along_reduction else _NEON_SCALARS
         else:
             needed += 1
     return needed <= target.vector_registers

@@ -18,7 +18,8 @@ from ago.ir.tensor import Slice
 def choose_layouts(graph: Graph, lanes: int) -> Graph:
     """Give a layout to every activation.
 
-    Results of rank 3 and 4 are channels-last with the channels rounded up to `lanes`. Those of
+    Results of rank 3 and 4 are channels-last, with the channels rounded up to `lanes` where there
+    are at least as many: fewer would more than double the tensor for one partial vector. Those of
     rank 1 and 2 are row-major and rounded, except that the two sides of a Reshape are rounded only
     where it stays a view. Outputs of the graph are row-major without rounding.
 
@@ -103,7 +104,8 @@ def _with_layout(
     if value in graph.outputs:
         return kind
     if kind.rank in (3, 4):
-        return replace(kind, layout=Layout.channels_last(kind.rank, lanes))
+        round = lanes if kind.shape[1] >= lanes else 1
+        return replace(kind, layout=Layout.channels_last(kind.rank, round))
     plain = replace(kind, layout=Layout.row_major(kind.rank))
     if kind.rank not in (1, 2) or any(n.op == "Reshape" for n in graph.consumers(value)):
         return plain
