@@ -39,4 +39,4 @@ def test_each_phase_counts_from_nothing_to_its_total(
 
     seen.clear()
     ago.optimize(graph, progress=progress)
-    assert {phase for phase, _, _ in seen} == {"scheduling"}, "the library was in the cache"
+    assert seen == [], "there is nothing to do for a model in the cache"
