@@ -53,8 +53,8 @@ def define(
     what one computes, later ones may read.
 
     A variable that is an index by itself ranges over that dimension. Others range as far as all
-    their elements exist: in `X[2*y + ky]`, `y` takes `(len(X) - len(ky)) // 2 + 1` values. What stands
-    under a condition determines none.
+    their elements exist: in `X[2*y + ky]`, `y` takes `(len(X) - len(ky)) // 2 + 1` values.
+    What stands under a condition determines none.
 
     Args:
         text: One or more statements.
