@@ -54,14 +54,14 @@ def _summary(primitive: Callable[..., Program]) -> str:
 def _entry(name: str, primitive: Callable[..., Program]) -> str:
     """One primitive: signature, summary, and the sections of its docstring."""
     intro, sections = _sections(_doc(primitive))
-    parts = [f"## {name}", f"```python\n{name}{_signature(primitive)}\n```", _blocks(intro)]
+    parts = [f"## {name}", f"```py\n{name}{_signature(primitive)}\n```", _blocks(intro)]
     for title, text in sections.items():
         if title == "Requires":
             parts.append(f"**Requires**\n\n{text}")
         elif title == "Args":
             parts.append(f"**Arguments**\n\n{_arguments(text)}")
         elif title == "Example":
-            parts.append(f"**Example**\n\n```python\n{text}\n```")
+            parts.append(f"**Example**\n\n```pycon\n{text}\n```")
         elif title == "Returns":
             parts.append(f"**Returns** {_flat(text)}")
     return "\n\n".join(parts)

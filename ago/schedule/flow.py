@@ -87,7 +87,7 @@ def exact_box(write: Use, depth: int) -> Box | None:
     used = [name for index in write.index for name in variables(index) & names]
     if len(set(used)) != len(used):
         return None
-    if not all(_runs_alone(loop, write.leaf, names, loop.name in used) for loop in inner):
+    if not all(_runs_alone(loop, write, names, loop.name in used) for loop in inner):
         return None
     if not all(_dense(index, inner) for index in write.index):
         return None
@@ -95,16 +95,16 @@ def exact_box(write: Use, depth: int) -> Box | None:
     return Box(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
 
 
-def _runs_alone(loop: For, leaf: Leaf, inner: set[str], moves: bool) -> bool:
+def _runs_alone(loop: For, use: Use, inner: set[str], moves: bool) -> bool:
     """Whether the bounds of `loop` are fixed outside; one that moves no index must run at all.
 
     A reduction has its first value in front of its own loops, so that those do not matter.
     """
-    if isinstance(leaf, Reduce) and loop.name in leaf.loops:
+    if isinstance(use.leaf, Reduce) and loop.name in use.leaf.loops:
         return True
     if (variables(loop.lo) | variables(loop.hi)) & inner:
         return False
-    return moves or (loop.extent.is_constant and loop.extent.const > 0)
+    return moves or proved_within(loop.extent - 1, use)
 
 
 def _dense(index: Index, inner: Sequence[For]) -> bool:

@@ -32,9 +32,9 @@ def test_stale_page_is_noticed_and_written_anew(
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_every_primitive_has_all_sections(name: str) -> None:
     entry = reference().split(f"\n## {name}\n")[1].split("\n## ")[0]
-    for part in ("```python\n" + name + "(", "Rewrite:\n\n```text\n", "**Requires**\n\n1. "):
+    for part in ("```py\n" + name + "(", "Rewrite:\n\n```text\n", "**Requires**\n\n1. "):
         assert part in entry
-    for part in ("**Arguments**\n\n* `", "**Returns** ", "**Example**\n\n```python\n>>> "):
+    for part in ("**Arguments**\n\n* `", "**Returns** ", "**Example**\n\n```pycon\n>>> "):
         assert part in entry
 
 
