@@ -34,6 +34,8 @@ from ago.partition import Subgraph
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.target import Target
 
+_MOST_LETTERS = 80
+
 
 class Linkable(Protocol):
     """A compiled subgraph, as far as linking needs to know it."""
@@ -115,9 +117,10 @@ def link_model(
 
 
 def c_identifier(name: str) -> str:
-    """A C identifier close to a model's name."""
-    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
-    return text if re.match(r"[A-Za-z]", text) else f"model_{text}".rstrip("_")
+    """A C identifier close to a model's name, short enough for a file, apart from the runtime's."""
+    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:_MOST_LETTERS]
+    usable = re.match(r"(?!ago(_|$))[a-z]", text, re.IGNORECASE)
+    return text if usable else f"model_{text}".rstrip("_")
 
 
 def _infos(graph: Graph, names: Sequence[str]) -> tuple[TensorInfo, ...]:

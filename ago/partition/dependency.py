@@ -7,13 +7,14 @@ topological order. The algorithms of this folder work on this plain structure al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ago.cost_model.linear import OperatorWeight, nest_features, shipped_operator_weight
 from ago.errors import IRError
 from ago.ir.graph import Graph, Node
 from ago.ir.lowering import LOWERINGS, lower_nodes
 from ago.ir.ops import OPERATORS, Kind
+from ago.ir.tensor import TensorType
 
 __all__ = ["DependencyGraph", "Edge", "Vertex", "dependency_graph", "operator_weight"]
 
@@ -27,7 +28,7 @@ class Vertex:
         op: The operator's name, for people and for the baseline.
         kind: `complex`, `elementwise`, `reduction` or `movement`.
         weight: Expected tuning effort, at least 0.
-        nbytes: Bytes of its first result.
+        nbytes: Bytes of its first result, without the rounding of layouts.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Edge:
         producer: Position of the vertex that makes it.
         consumer: Position of the vertex that reads it.
         value: Name of the tensor.
-        nbytes: Its size, bytes.
+        nbytes: Its size, bytes, without the rounding of layouts.
     """
 
     producer: int
@@ -94,7 +95,7 @@ def dependency_graph(
     weigh = weight or operator_weight
     position = {node.name: number for number, node in enumerate(graph.nodes)}
     vertices = tuple(
-        Vertex(n.name, n.op, OPERATORS[n.op].kind, weigh(graph, n), n.type.nbytes)
+        Vertex(n.name, n.op, OPERATORS[n.op].kind, weigh(graph, n), _nbytes(n.type))
         for n in graph.nodes
     )
     return DependencyGraph(vertices, tuple(_edges(graph, position)), frozenset(graph.outputs))
@@ -105,8 +106,12 @@ def _edges(graph: Graph, position: dict[str, int]) -> Iterable[Edge]:
         for value in dict.fromkeys(node.inputs):
             producer = graph.producer(value)
             if producer is not None:
-                nbytes = graph.type_of(value).nbytes
+                nbytes = _nbytes(graph.type_of(value))
                 yield Edge(position[producer.name], position[node.name], value, nbytes)
+
+
+def _nbytes(kind: TensorType) -> int:
+    return replace(kind, layout=None).nbytes
 
 
 def operator_weight(graph: Graph, node: Node, model: OperatorWeight | None = None) -> float:
