@@ -1,5 +1,8 @@
 """`specialize`: one test an iteration."""
 
+import pytest
+
+from ago.errors import ScheduleError
 from ago.ir.examples import matmul, pad
 from ago.schedule.annotate import vectorize
 from ago.schedule.compute_at import compute_at
@@ -45,11 +48,27 @@ def test_reduce_loop() -> None:
         assert_keeps(program, after)
 
 
-def test_masked_tile() -> None:
-    program = matmul(3, 7, 4)
-    after = split(program, "C.j", 4, "masked")
-    assert_keeps(program, specialize(after, "C.j.1"))
-    assert_keeps(program, specialize(reorder(after, ["C.k", "C.j.0", "C.j.1"]), "C.j.1"))
+def test_mask_inside_a_tile() -> None:
+    program = matmul(7, 3, 4)
+    after = split(program, "C.i", 4, "masked")
+    after = reorder(after, ["C.i.0", "C.i.1", "C.j", "C.k"])
+    after = specialize(after, "C.i.1")
+    assert (
+        text(after)
+        == """\
+for i_0, i_1 in grid(2, 4):
+    if 4 * i_0 + i_1 < 7:
+        for j in range(3):
+            C[4 * i_0 + i_1, j] = 0.0
+            for k in range(4):
+                C[4 * i_0 + i_1, j] += A[4 * i_0 + i_1, k] * B[k, j]"""
+    )
+    assert_keeps(program, after)
+
+
+def test_mask_at_the_start_is_tested_already() -> None:
+    with pytest.raises(ScheduleError, match="no-guard"):
+        specialize(split(matmul(3, 7, 4), "C.j", 4, "masked"), "C.j.1")
 
 
 def test_rows_of_a_fused_pad_stage() -> None:
