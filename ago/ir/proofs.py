@@ -29,7 +29,7 @@ def never_negative(
     Where intervals fail, loops are eliminated from the inside by their own bounds, so that a bound
     cancels against the index; what is left is minimised exactly over each group of variables that
     occur together, as far as that takes few cases. Else each branch of a min or max is proved
-    by itself.
+    by itself, and a division is multiplied out.
 
     Args:
         index: The expression; all its variables belong to `loops`.
@@ -54,8 +54,11 @@ def never_negative(
 
 
 def _branches(index: Index) -> tuple[Index, ...]:
-    """Two indices, the smaller of which `index` is; none where no min or max makes it smaller."""
+    """Indices that are all at least 0 just where `index` is, with one atom less; or none."""
     for atom, factor in index.terms:
+        if isinstance(atom, FloorDiv) and abs(factor) == 1:
+            rest = (index - Index(((atom, factor),))) * atom.divisor
+            return (rest + atom.value if factor > 0 else rest + atom.divisor - 1 - atom.value,)
         if isinstance(atom, Min | Max) and isinstance(atom, Min) == (factor > 0):
             rest = index - Index(((atom, factor),))
             return rest + atom.a * factor, rest + atom.b * factor

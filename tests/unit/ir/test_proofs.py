@@ -50,3 +50,26 @@ def test_groups_of_variables_are_minimised_apart():
     lowest = (3 - 996) + (5 - 993)
     assert never_negative(rows + columns - lowest, loops, ranges)
     assert not never_negative(rows + columns - lowest - 1, loops, ranges)
+
+
+def test_a_guard_reaches_into_a_division():
+    """`y < n` bounds `y // 4` and `-(y // 4)`, whatever `y` itself ranges over."""
+    loops = (loop("x", 1000), loop("y", 1000))
+    ranges = loop_ranges(loops)
+    inside = (99 - 3 * X - Y,)
+    assert never_negative(24 - Y // 4, loops, ranges, inside)
+    assert not never_negative(23 - Y // 4, loops, ranges, inside)
+    assert never_negative(Y // 4 - 25, loops, ranges, (Y - 100,))
+    assert not never_negative(Y // 4 - 25, loops, ranges, (Y - 99,))
+
+
+def test_each_branch_of_a_bound_is_proved_by_its_own_guard():
+    """Where a window was clipped to a map, what a guarded load reads of it is inside."""
+    loops = (loop("y", 1000), loop("x", 3))
+    ranges = loop_ranges(loops)
+    row = var("y") + var("x") - 1
+    first, last = maximum(var("y") - 1, 0), minimum(var("y") + 1, 999)
+    known = (row, 999 - row)
+    assert never_negative(row - first, loops, ranges, known)
+    assert never_negative(last - row, loops, ranges, known)
+    assert not never_negative(last - row - 1, loops, ranges, known)
