@@ -14,6 +14,7 @@ from ago.models import MODELS
 from benchmarks.end_to_end import comparison_section, instruction_section
 from benchmarks.kernels import grid_section, model_section
 from benchmarks.machine import measure, table
+from benchmarks.partition import partition_section
 from benchmarks.tables import pin
 
 _HEAD = """\
@@ -58,6 +59,8 @@ def main(models: tuple[str, ...], core: int, host: str, out: Path) -> None:
     if models:
         click.echo("end to end", err=True)
         parts += ["## End to end\n", comparison_section(models)]
+        click.echo("partition", err=True)
+        parts += ["## Partition\n", partition_section(models, host)]
         click.echo("AArch64 instructions", err=True)
         parts += ["## AArch64 instructions\n", instruction_section(models)]
     out.write_text("\n".join(parts), encoding="utf-8")

@@ -1,7 +1,7 @@
 """The quotient graph while it is being contracted, with labels that prove it acyclic.
 
-Read `Quotient` first. Invariant: `label` strictly increases along every edge. Any such labelling is
-a certificate: a path from `u` to `v` through a third cluster needs `label[v] >= label[u] + 2`.
+Read `Quotient` first. Invariant: `label` strictly increases along every edge. So every third
+cluster on a path from `u` to `v` has a label between theirs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import heapq
 from collections.abc import Iterator
 
 from ago.partition.dependency import DependencyGraph
+
+SPACING = 1 << 32
+"""Difference of the first labels of neighbouring levels: room for labels between them."""
 
 
 def levels(graph: DependencyGraph) -> list[int]:
@@ -35,7 +38,7 @@ class Quotient:
     Attributes:
         weight: Sum of the members' weights.
         name: The least of the members' names.
-        label: The certificate; at first the level.
+        label: The certificate; at first the level times `SPACING`.
         members: Positions of the vertices.
         producers: Clusters it reads from, with the bytes it reads from each.
         consumers: Clusters that read from it, with the bytes they read.
@@ -44,7 +47,7 @@ class Quotient:
     def __init__(self, graph: DependencyGraph) -> None:
         self.weight = [vertex.weight for vertex in graph.vertices]
         self.name = [vertex.name for vertex in graph.vertices]
-        self.label = levels(graph)
+        self.label = [SPACING * level for level in levels(graph)]
         self.members = [[number] for number in range(len(graph.vertices))]
         self.producers: list[dict[int, int]] = [{} for _ in graph.vertices]
         self.consumers: list[dict[int, int]] = [{} for _ in graph.vertices]
@@ -63,9 +66,9 @@ class Quotient:
     def merge(self, producer: int, consumer: int) -> tuple[int, list[int]]:
         """Contract an edge between whose ends there is no other path.
 
-        The merged label is as high as its consumers allow. Where producers ask for more, it rises
-        and so do those labels behind it that are no longer greater: never all of them, so a chain
-        costs no more than its length.
+        The merged label may fall or rise. Where it can stand between those of producers and
+        consumers nothing else changes; else those behind it rise, as far as the order is broken
+        and no further: the room between levels mostly ends it after one step.
 
         Args:
             producer: A cluster.
@@ -106,13 +109,14 @@ class Quotient:
         self.producers[gone], self.consumers[gone] = {}, {}
 
     def _merged_label(self, producer: int, consumer: int) -> int:
+        """The consumer's label where it fits, else one between producers and consumers, if any."""
         before = [self.label[p] for p in self.producers[producer]]
         before += [self.label[p] for p in self.producers[consumer] if p != producer]
         after = [self.label[c] for c in self.consumers[consumer]]
         after += [self.label[c] for c in self.consumers[producer] if c != consumer]
-        highest = min((label - 1 for label in after), default=self.label[consumer])
-        lowest = 1 + max(before, default=0)
-        return max(lowest, min(highest, self.label[consumer]))
+        low, label = max(before, default=0), self.label[consumer]
+        high = min(after, default=label + 1)
+        return label if low < label < high else _between(low, high)
 
     def _repair(self, start: int) -> list[int]:
         """Raise labels behind `start` where they are not greater; returns the clusters raised.
@@ -127,7 +131,13 @@ class Quotient:
                 continue
             for consumer in self.consumers[cluster]:
                 if self.label[consumer] <= label:
-                    self.label[consumer] = label + 1
+                    behind = [self.label[c] for c in self.consumers[consumer]]
+                    self.label[consumer] = _between(label, min(behind, default=label))
                     raised[consumer] = None
-                    heapq.heappush(queue, (label + 1, consumer))
+                    heapq.heappush(queue, (self.label[consumer], consumer))
         return list(raised)
+
+
+def _between(low: int, high: int) -> int:
+    """A label above `low` and, where there is room, below `high`."""
+    return (low + high) // 2 if high - low >= 2 else low + SPACING
