@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from ago.autoschedule.order import outer_orders
 from ago.autoschedule.problem import tile_problem, vector_choices
-from ago.cost_model.analytic import MAX_UNROLLED, TileProblem, candidate_tiles
+from ago.cost_model.analytic import (
+    MAX_UNROLLED,
+    Tile,
+    TileProblem,
+    candidate_tiles,
+    keeps_window,
+    row_tail,
+)
 from ago.fuse.shape import Roles, reduction_axis
 from ago.ir.nest import Stage
 from ago.schedule.annotate import unroll, vectorize
 from ago.schedule.compute_at import compute_at
 from ago.schedule.reorder import reorder
-from ago.schedule.split import split
+from ago.schedule.split import Tail, split
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Schedule
 from ago.target import Target
@@ -67,11 +74,12 @@ def _tile_reduction(
     picked = schedule.decide(f"{output.name}/tile", [(t.rows, t.vectors) for t in tiles])
     assert isinstance(picked, tuple)
     rows, vectors = int(picked[0]), int(picked[1])
-    at = _tile_output(schedule, part, (lane, row), (rows, vectors), lanes, target, kept)
+    tail = row_tail(problem, Tile(rows, vectors))
+    at = _tile_output(schedule, part, (lane, row), (rows, vectors), tail, lanes, target, kept)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
     inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
-    _order_reduction(schedule, reduction, inside, problem, rows * vectors)
+    _order_reduction(schedule, reduction, inside, problem, Tile(rows, vectors), target)
     if lanes > 1:
         schedule.apply(vectorize, inside[-1])
 
@@ -81,6 +89,7 @@ def _tile_output(
     part: Roles,
     axes: tuple[str, str | None],
     tile: tuple[int, int],
+    tail: Tail,
     lanes: int,
     target: Target,
     kept: tuple[int, int],
@@ -95,7 +104,7 @@ def _tile_output(
     outer = [output.loop(a.name) for a in output.axes if a.name != lane][alone:]
     if row is not None:
         row_loop = output.loop(row)
-        schedule.apply(split, row_loop, rows, "shift")
+        schedule.apply(split, row_loop, rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
     orders = outer_orders(schedule.program, part, lane, outer, f"{lane_loop}.0.0", target)
@@ -132,22 +141,24 @@ def _order_reduction(
     reduction: Stage,
     inside: list[str],
     problem: TileProblem,
-    accumulators: int,
+    tile: Tile,
+    target: Target,
 ) -> None:
     """Put the tile's loops innermost; unroll them and as many reduction steps as is sensible.
 
     Where neighbouring rows of the tile share vectors of a window, the window's loop goes inside the
     rows: each vector is used up by the rows that need it before the next is loaded. Where they
-    share values that are the same for all lanes, the window's loop stays: unrolled, those values
-    would be kept for later rows and push accumulators out of the registers.
+    share values that are the same for all lanes, the window's loop stays unless they fit: unrolled,
+    they would be kept for later rows and push accumulators out of the registers.
     """
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     serial = [reduction.loop(a.name) for a in steps]
     unrolled: list[str] = []
-    room = max(MAX_UNROLLED // accumulators, 1)
+    room = most = max(MAX_UNROLLED // (tile.rows * tile.vectors), 1)
     for axis in reversed(steps):
         loop = reduction.loop(axis.name)
-        if axis.name == problem.window_axis and axis.extent > 1 and not problem.shares_vectors:
+        stays = axis.name == problem.window_axis and not problem.shares_vectors
+        if stays and not keeps_window(problem, tile, most // room, target):
             break
         if axis.extent <= room:
             serial.remove(loop)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from ago.target import Target
 
 MAX_UNROLLED = 192
 """Most multiply-accumulates in the straight-line code of a tile's inner loop."""
+
+_OVERLAP = 0.03
+"""Most work that overlapping tiles may repeat, as a share of all, before two sizes are made."""
 
 _TILE_OVERHEAD = 12.0
 """Cycles to enter and leave a tile: pointers, loop control, the pipeline filling."""
@@ -27,7 +31,7 @@ _NEON_SCALARS = 5
 _LOAD_EFFICIENCY = 0.8
 """Share of the load pipes that loads beside multiplies reach: they meet in the same banks."""
 
-_LOAD_CYCLES = 0.05
+_LOAD_CYCLES = 0.1
 """Cycles of a load that other bounds hide: of two equal tiles the one with fewer loads wins."""
 
 _L2_BYTES_PER_CYCLE = 24.0
@@ -120,7 +124,7 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     Returns:
         Cycles, for ranking.
     """
-    tiles = math.ceil(problem.rows / tile.rows) * math.ceil(problem.vectors / tile.vectors)
+    tiles = row_tiles(problem, tile) * math.ceil(problem.vectors / tile.vectors)
     multiplies = tile.rows * tile.vectors
     loads = sum(_loads(problem, operand, tile, target) for operand in problem.operands)
     step = max(
@@ -132,6 +136,45 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     )
     once = _TILE_OVERHEAD + _STORE_CYCLES * multiplies
     return problem.repeats * tiles * (problem.steps * (step + _LOAD_CYCLES * loads) + once)
+
+
+def keeps_window(problem: TileProblem, tile: Tile, taken: int, target: Target) -> bool:
+    """Whether the factors of a whole window stay in registers when its loop is unrolled.
+
+    They do where a vector load fetches several of them and FMA takes one lane: neighbouring rows
+    then share vectors of factors.
+
+    Args:
+        problem: The reduction.
+        tile: Accumulators.
+        taken: Steps inside the window's loop that are unrolled already, neighbours in memory.
+        target: Registers and lanes.
+    """
+    if target.isa != "neon":
+        return False
+    step = max(operand.row_step for operand in problem.operands)
+    factors = ((tile.rows - 1) * step + problem.window) * taken
+    needed = tile.rows * tile.vectors + tile.vectors + math.ceil(factors / target.lanes)
+    return needed < target.vector_registers
+
+
+def row_tail(problem: TileProblem, tile: Tile) -> Literal["shift", "balance"]:
+    """How to split the rows into tiles: overlapping costs work, two tile sizes cost code.
+
+    Args:
+        problem: The reduction.
+        tile: Its rows are the larger size.
+    """
+    extra = math.ceil(problem.rows / tile.rows) * tile.rows - problem.rows
+    return "balance" if extra > _OVERLAP * problem.rows else "shift"
+
+
+def row_tiles(problem: TileProblem, tile: Tile) -> float:
+    """Tiles along the rows; balanced ones, of which some are smaller, count by their work."""
+    count = math.ceil(problem.rows / tile.rows)
+    if row_tail(problem, tile) == "shift":
+        return float(count)
+    return problem.rows / tile.rows
 
 
 def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -> float:
