@@ -1,7 +1,7 @@
-"""Subgraphs without the nodes that need no code: views of memory at their borders.
+"""Subgraphs without the nodes that need no code: views of memory.
 
-Read `strip_views` first. A view inside a subgraph, between two of its nodes, stays and is lowered
-as a copy, which scheduling inlines where it can.
+Read `strip_views` first. Invariant: a value that a view shows, or that lies in a view's memory, is
+an output of what is compiled, so that it has a place of its own.
 """
 
 from __future__ import annotations
@@ -28,42 +28,37 @@ class Work:
 
 
 def strip_views(graph: Graph, partition: Partition) -> Work:
-    """Take out the views at the borders of all subgraphs.
+    """Take the views out of all subgraphs.
+
+    A subgraph with a view between two of its nodes becomes several, one after another: what is
+    made before the view, and what reads it.
 
     Args:
         graph: The graph, with layouts.
         partition: Its subgraphs.
 
     Returns:
-        What is left. A subgraph of views only is gone; a value that a view shows is an output of
-        the subgraph that makes it.
+        What is left; a subgraph of views only is gone.
     """
-    kept: list[tuple[Node, ...]] = []
-    views: list[Node] = []
-    for subgraph in partition.subgraphs:
-        inside = _inner(graph, subgraph.nodes)
-        names = {node.name for node in inside}
-        views += [node for node in subgraph.nodes if node.name not in names]
-        if inside:
-            kept.append(inside)
-    return Work(tuple(boundary(graph, nodes) for nodes in kept), _sources(views))
+    views = [n for s in partition.subgraphs for n in s.nodes if _is_free(graph, n)]
+    names = frozenset(node.name for node in views)
+    parts = [part for s in partition.subgraphs for part in _parts(graph, s.nodes, names)]
+    return Work(tuple(boundary(graph, nodes) for nodes in parts), _sources(views))
 
 
-def _inner(graph: Graph, nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The nodes without those views that only outer nodes feed or only outer nodes read."""
-    remaining = {node.name: node for node in nodes}
+def _parts(graph: Graph, nodes: Sequence[Node], views: frozenset[str]) -> list[list[Node]]:
+    """The nodes that are no views, by the number of parts that must come before."""
+    turn: dict[str, int] = {}
+    parts: dict[int, list[Node]] = {}
     for node in nodes:
-        if _is_free(graph, node) and not any(
-            producer.name in remaining
-            for producer in map(graph.producer, node.inputs)
-            if producer is not None
-        ):
-            del remaining[node.name]
-    for node in reversed(list(remaining.values())):
-        readers = graph.consumers(node.output)
-        if _is_free(graph, node) and not any(reader.name in remaining for reader in readers):
-            del remaining[node.name]
-    return tuple(remaining.values())
+        shows = node.name in views
+        makers = [maker.name for maker in map(graph.producer, node.inputs) if maker is not None]
+        turn[node.name] = max(
+            (turn[m] + (shows and m not in views) for m in makers if m in turn), default=0
+        )
+        if not shows:
+            parts.setdefault(turn[node.name], []).append(node)
+    return [parts[number] for number in sorted(parts)]
 
 
 def _is_free(graph: Graph, node: Node) -> bool:
