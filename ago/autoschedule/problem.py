@@ -59,6 +59,7 @@ def tile_problem(
         operands=operands,
         window=window,
         window_axis=window_axis,
+        inner_steps=_inside(reduction, window_axis),
     )
 
 
@@ -109,6 +110,14 @@ def _window_axis(reduction: Stage, found: list[Load], row_loops: set[str]) -> st
                 if axis.kind == "reduce" and index.coefficient(reduction.loop(axis.name)):
                     return axis.name
     return ""
+
+
+def _inside(reduction: Stage, window_axis: str) -> int:
+    """Iterations of the reduce loops inside a window's loop; 1 where there is no window."""
+    names = [a.name for a in reduction.axes]
+    if not window_axis:
+        return 1
+    return math.prod(a.extent for a in reduction.axes[names.index(window_axis) + 1 :])
 
 
 def _row_step(load: Load, row_loops: set[str]) -> int:

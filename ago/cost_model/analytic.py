@@ -69,6 +69,7 @@ class TileProblem:
         operands: The loads of each step.
         window: Extent of the reduce loop that slides along the rows; 1 if there is none.
         window_axis: Its axis in the reduction, or an empty string.
+        inner_steps: Iterations of the reduce loops inside the window's.
     """
 
     rows: int
@@ -78,7 +79,7 @@ class TileProblem:
     operands: tuple[Operand, ...]
     window: int = 1
     window_axis: str = ""
-
+    inner_steps: int = 1
 
     @property
     def shares_vectors(self) -> bool:
@@ -152,10 +153,14 @@ def keeps_window(problem: TileProblem, tile: Tile, taken: int, target: Target) -
     """
     if target.isa != "neon":
         return False
-    step = max(operand.row_step for operand in problem.operands)
-    factors = ((tile.rows - 1) * step + problem.window) * taken
-    needed = tile.rows * tile.vectors + tile.vectors + math.ceil(factors / target.lanes)
+    needed = tile.rows * tile.vectors + tile.vectors + _window_vectors(problem, tile, taken, target)
     return needed < target.vector_registers
+
+
+def _window_vectors(problem: TileProblem, tile: Tile, taken: int, target: Target) -> int:
+    """Vectors that hold all factors of a tile's window."""
+    step = max(operand.row_step for operand in problem.operands)
+    return math.ceil(((tile.rows - 1) * step + problem.window) * taken / target.lanes)
 
 
 def row_tail(problem: TileProblem, tile: Tile) -> Literal["shift", "balance"]:
@@ -187,6 +192,10 @@ def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -
         return lanes * min(1.0, distinct / (tile.rows * problem.window)) * tile.rows
     if operand.along_reduction and target.isa == "neon":
         return lanes * tile.rows / target.lanes
+    unrolled = problem.window * problem.inner_steps
+    short = unrolled * tile.rows * tile.vectors <= MAX_UNROLLED
+    if short and operand.row_step and keeps_window(problem, tile, problem.inner_steps, target):
+        return _window_vectors(problem, tile, problem.inner_steps, target) / unrolled
     return float(lanes * tile.rows)
 
 
