@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
 from ago.ir.nest import Stage
 from ago.ir.program import Program
+from ago.ir.value import loads
 from ago.schedule.cache_write import cache_write
 from ago.schedule.inline import inline
 from ago.schedule.trace import Schedule
@@ -67,7 +68,11 @@ def _joins_its_reader(program: Program, name: str) -> bool:
 
 
 def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str]) -> str | None:
-    """The element-wise stage that visits each element of the reduction once; None if none does."""
+    """The element-wise stage that visits each element of the reduction once; None if none does.
+
+    Not one that takes elements now from here, now from there, as a Concat does: most of its tiles
+    need nothing of the reduction.
+    """
     if program.buffer(reduction.buffer).scope == "output":
         return None
     found = readers(program, reduction.buffer)
@@ -77,4 +82,5 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
     once = all(
         axis.extent == 1 or reduction_axis(reader, reduction, axis.name) for axis in reader.axes
     )
-    return reader.name if once else None
+    chooses = len({guard for _, guard in loads(reader.value)}) > 1
+    return reader.name if once and not chooses else None
