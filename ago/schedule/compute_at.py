@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ago.ir.bounds import simplify
-from ago.ir.index import Index, Var, as_index, var
-from ago.ir.nest import For, If, Stage, Stmt, substitute_body
+from ago.ir.index import Index, Var, as_index
+from ago.ir.nest import For, If, Stage, Stmt
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.naive import require_sole_writer
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched
+from ago.schedule.stage_nest import Span, stage_nest
 from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
-
-
-@dataclass(frozen=True, slots=True)
-class _AxisRange:
-    low: Index
-    extent: Index
 
 
 def compute_at(program: Program, stage: str, loop: str) -> Program:
@@ -74,7 +69,7 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     box = touched(consumer.body, producer.buffer, ranges, stores=False)
     assert box is not None
     axes = _axis_ranges(program, producer, box, path)
-    moved = _regenerate(producer, axes)
+    moved = stage_nest(producer, axes)
     placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
     after = placed.with_body(tuple(s for s in placed.body if s is not nest))
     return keep_parallel(program, after)
@@ -133,11 +128,11 @@ def _check_place(program: Program, producer: Stage, nest: Stmt, path: tuple[For 
 
 def _axis_ranges(
     program: Program, producer: Stage, box: Box, path: Sequence[For | If]
-) -> dict[str, _AxisRange]:
+) -> dict[str, Span]:
     """The range of each spatial axis that covers `box`, within the axis's domain."""
     ranges = ranges_of(path)
     domain = {producer.loop(a.name): a.extent for a in producer.axes}
-    found: dict[str, _AxisRange] = {}
+    found: dict[str, Span] = {}
     for index, low, high in zip(producer.index, box.low, box.high, strict=True):
         low, high = low - index.const, high - index.const
         terms = sorted(index.terms, key=lambda term: -term[1])
@@ -146,7 +141,7 @@ def _axis_ranges(
                 message = f"{producer.buffer} is written at {index}"
                 raise refuse("no-region", program, message)
             first, last = clip(low // stride, high // stride, domain[atom.name], path)
-            found[atom.name] = _AxisRange(first, simplify(last - first + 1, ranges))
+            found[atom.name] = Span(first, simplify(last - first + 1, ranges))
             low, high = _within(low, high, first, last, stride)
     return found
 
@@ -158,18 +153,3 @@ def _within(low: Index, high: Index, first: Index, last: Index, stride: int) -> 
     if low // stride == high // stride == first:
         return low % stride, high % stride
     return low - first * stride, high - first * stride
-
-
-def _regenerate(producer: Stage, axes: Mapping[str, _AxisRange]) -> Stmt:
-    """The producer's nest over `axes` instead of its whole domain."""
-    offsets = {name: a.low + var(name) for name, a in axes.items()}
-    inner = producer.nest()
-    loops: list[For] = []
-    while isinstance(inner, For):
-        loops.append(inner)
-        (inner,) = inner.body
-    body: tuple[Stmt, ...] = substitute_body((inner,), offsets)
-    for loop in reversed(loops):
-        extent = axes[loop.name].extent if loop.name in axes else loop.hi
-        body = (replace(loop, hi=extent, body=body),)
-    return body[0]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.index import Index, Var
 from ago.ir.nest import Leaf, Stage, Stmt, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, substitute_value
 from ago.schedule.compute_at import find_stage, naive_nest
 from ago.schedule.naive import require_sole_writer
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import map_leaf, map_stage
+from ago.schedule.tree import map_leaf, map_stage, plain_variable
 
 
 def inline(program: Program, stage: str) -> Program:
@@ -68,7 +67,7 @@ def inline(program: Program, stage: str) -> Program:
 
 def _plain_axes(program: Program, producer: Stage) -> list[str | None]:
     """The loop whose variable is the index of each dimension; None for a constant 0."""
-    names = [_plain(index) for index in producer.index]
+    names = [plain_variable(index) for index in producer.index]
     used = [name for name in names if name]
     spatial = [producer.loop(a.name) for a in producer.axes]
     if producer.reduce or producer.guard or None in names or sorted(used) != sorted(spatial):
@@ -76,13 +75,3 @@ def _plain_axes(program: Program, producer: Stage) -> list[str | None]:
         hint = "use compute_at for a reduction"
         raise refuse("not-elementwise", program, message, hint=hint)
     return [name or None for name in names]
-
-
-def _plain(index: Index) -> str | None:
-    """The variable that `index` is, an empty string for the constant 0, None for anything else."""
-    if index == Index():
-        return ""
-    match index.terms:
-        case ((Var(name), 1),) if index.const == 0:
-            return name
-    return None

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ago.ir.bounds import simplify
-from ago.ir.index import Index, Var
 from ago.ir.nest import For, If, Reduce, Stage, Stmt, Update, leaves
 from ago.ir.program import Program
 from ago.ir.value import Call, Load, Value
@@ -17,7 +16,7 @@ from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip
 from ago.schedule.stage_nest import Span, stage_nest
-from ago.schedule.tree import find_path, leaf_loads, ranges_of, replace_stmt
+from ago.schedule.tree import find_path, leaf_loads, plain_variable, ranges_of, replace_stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def _source(program: Program, consumer: Stage, loop: For) -> _Source:
     """The buffer, written inside `loop`, that the consumer reads point by point."""
     written = {leaf.buffer for leaf in leaves(loop.body)}
     found = {
-        _Source(load.buffer, tuple(map(_plain, load.index)))
+        _Source(load.buffer, tuple(map(plain_variable, load.index)))
         for load, _ in leaf_loads(consumer.leaf())
         if load.buffer in written
     }
@@ -135,16 +134,6 @@ def _always_read(value: Value) -> Iterator[Load]:
         case Call(_, args):
             for arg in args:
                 yield from _always_read(arg)
-
-
-def _plain(index: Index) -> str | None:
-    """The variable that `index` is, an empty string for the constant 0, None for anything else."""
-    if index == Index():
-        return ""
-    match index.terms:
-        case ((Var(name), 1),) if index.const == 0:
-            return name
-    return None
 
 
 def _only_write(program: Program, buffer: str, path: Sequence[For | If]) -> Use:

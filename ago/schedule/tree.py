@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from ago.ir.bounds import Interval, loop_interval
-from ago.ir.index import variables
+from ago.ir.index import Index, Var, variables
 from ago.ir.nest import (
     Buffer,
     For,
@@ -195,3 +195,13 @@ def map_leaf(leaf: Leaf, load: Callable[[Value], Value | None]) -> Leaf:
     if isinstance(leaf, Reduce):
         return replace(leaf, value=value, init=map_value(leaf.init, load))
     return replace(leaf, value=value)
+
+
+def plain_variable(index: Index) -> str | None:
+    """The variable that `index` is, an empty string for the constant 0, None for anything else."""
+    if index == Index():
+        return ""
+    match index.terms:
+        case ((Var(name), 1),) if index.const == 0:
+            return name
+    return None
