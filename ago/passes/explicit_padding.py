@@ -1,6 +1,6 @@
 """Padding as an operator of its own.
 
-Read `explicit_padding` first. Invariant: afterwards no Conv and no MaxPool has padding.
+Read `explicit_padding` first. Invariant: afterwards no Conv and no pool has padding.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ago.ir.attributes import read_int, read_ints
+import numpy as np
+
+from ago.ir.attributes import read_ints
 from ago.ir.graph import Graph, Node
 from ago.ir.ops import OPERATORS
-from ago.ir.ops.window import Window
+from ago.ir.ops.window import Window, pad_array
 from ago.passes.draft import Draft
 
 _BORDERS = {"Conv": 0.0, "MaxPool": -math.inf, "AveragePool": 0.0}
@@ -21,7 +23,8 @@ def explicit_padding(graph: Graph) -> Graph:
     """Split each padded Conv and pool into a Pad and an operator without padding.
 
     Operators that pad the same tensor alike share one Pad; negative padding crops in it. The
-    padding of an AveragePool that does not count it stays: its divisor depends on the position.
+    divisor of an AveragePool that does not count the padding, or hangs over the end, depends on the
+    position: its mean over whole windows is multiplied by a constant map that corrects it.
 
     Args:
         graph: Any graph.
@@ -39,7 +42,11 @@ def explicit_padding(graph: Graph) -> Graph:
         key = (node.inputs[0], pads, _BORDERS[node.op])
         if key not in made:
             made[key] = _append_pad(draft, node, pads)
-        draft.append(_unpadded(node, made[key]))
+        unpadded = _unpadded(node, made[key])
+        if node.op == "AveragePool":
+            _append_average(draft, node, unpadded, pads)
+        else:
+            draft.append(unpadded)
     return draft.finish()
 
 
@@ -50,11 +57,26 @@ def _padding(graph: Graph, node: Node) -> tuple[int, ...]:
         return pads
     extents = graph.types[node.inputs[0]].shape[2:]
     window = Window.read(node.attrs, read_ints(node.attrs, "kernel_shape"))
-    covering = window.covering_pads(extents, node.type.shape[2:])
-    if node.op == "MaxPool":
-        return covering
-    counted = read_int(node.attrs, "count_include_pad") and covering == pads
-    return pads if counted else ()
+    return window.covering_pads(extents, node.type.shape[2:])
+
+
+def _append_average(draft: Draft, node: Node, unpadded: Node, pads: tuple[int, ...]) -> None:
+    """Append the mean over whole windows, corrected where some of their elements do not count."""
+    rank = len(pads) // 2
+    extents = draft.graph.types[node.inputs[0]].shape[2:]
+    ones = np.ones((1, 1, *extents))
+    reference = OPERATORS["AveragePool"].reference
+    (wanted,) = reference([ones], node.attrs)
+    padded = pad_array(ones, (0, 0, *pads[:rank], 0, 0, *pads[rank:]), 0.0)
+    (whole,) = reference([padded], unpadded.attrs)
+    correction = wanted / whole
+    if np.all(correction == 1.0):
+        draft.append(unpadded)
+        return
+    mean = draft.fresh(f"{node.output}.whole")
+    draft.append(replace(unpadded, name=draft.fresh(f"{node.name}.whole"), outputs=(mean,)))
+    factor = draft.add_param(f"{node.name}.correction", correction)
+    draft.append(replace(node, op="Mul", inputs=(mean, factor), attrs={}))
 
 
 def _append_pad(draft: Draft, node: Node, pads: tuple[int, ...]) -> str:
@@ -71,4 +93,6 @@ def _unpadded(node: Node, value: str) -> Node:
     attrs = {**node.attrs, "pads": (0,) * len(read_ints(node.attrs, "pads"))}
     if "ceil_mode" in attrs:
         attrs["ceil_mode"] = 0
+    if "count_include_pad" in attrs:
+        attrs["count_include_pad"] = 0
     return replace(node, inputs=(value, *node.inputs[1:]), attrs=attrs)
