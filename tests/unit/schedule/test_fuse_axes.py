@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ago.ir.examples import depthwise, matmul
+from ago.ir.interpreter import interpret
 from ago.ir.verify import verify
-from ago.schedule.annotate import vectorize
+from ago.schedule.annotate import unroll, vectorize
 from ago.schedule.compute_at import compute_at
 from ago.schedule.fuse_axes import fuse_axes
 from ago.schedule.parallel import parallel
 from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
 from ago.schedule.tree import loop_names
+from tests.support.compiled import HOST_TARGETS, run_compiled
+from tests.support.programs import integers
 from tests.support.schedules import assert_keeps, text
 
 
@@ -79,3 +83,15 @@ def test_loops_of_one_iteration() -> None:
     program = matmul(4, 1, 1)
     after = fuse_axes(program, "C.i", "C.j")
     assert_keeps(program, after)
+
+
+@pytest.mark.parametrize("target", HOST_TARGETS)
+def test_compiled(target: str) -> None:
+    serial = parallel(fuse_axes(matmul(3, 5, 4), "C.i", "C.j"), "C.i.j")
+    tiled = split(fuse_axes(matmul(3, 5, 4), "C.i", "C.j"), "C.i.j", 4, "shift")
+    unrolled = unroll(tiled, "C.i.j.1")
+    lanes = fuse_axes(reorder(matmul(3, 5, 4), ["C.k", "C.i", "C.j"]), "C.i", "C.j")
+    for program in (serial, unrolled, vectorize(lanes, "C.i.j")):
+        arrays = integers(program)
+        (found,) = run_compiled([(program, arrays)], target)
+        np.testing.assert_array_equal(found, interpret(program, arrays)["C"])
