@@ -34,6 +34,9 @@ _LOAD_EFFICIENCY = 0.8
 _LOAD_CYCLES = 0.1
 """Cycles of a load that other bounds hide: of two equal tiles the one with fewer loads wins."""
 
+_LEAST_KEPT = 5
+"""Vectors of a sliding window that are alive at once, at least, in straight-line code."""
+
 _L2_BYTES_PER_CYCLE = 24.0
 _L3_BYTES_PER_CYCLE = 10.0
 _MEMORY_BYTES_PER_CYCLE = 5.0
@@ -104,11 +107,11 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
     On NEON one register stays free: vectors of factors live through several steps.
     """
     accumulators = tile.rows * tile.vectors
+    if problem.shares_vectors:
+        return accumulators + _window_registers(problem, tile) <= target.vector_registers
     needed = accumulators
     for operand in problem.operands:
-        if operand.along_lanes and problem.shares_vectors:
-            needed += problem.window
-        elif operand.along_lanes:
+        if operand.along_lanes:
             needed += 1 if operand.along_rows else tile.vectors
         elif operand.along_rows and target.isa == "neon":
             needed += tile.rows if operand.along_reduction else _NEON_SCALARS
@@ -116,6 +119,17 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
             needed += 1
     spare = 1 if target.isa == "neon" else 0
     return needed + spare <= target.vector_registers
+
+
+def _window_registers(problem: TileProblem, tile: Tile) -> int:
+    """Registers for the operands of a tile whose rows share the vectors of a sliding window.
+
+    Either the window's weights stay while its inputs pass by, or the rows' inputs stay while the
+    weights do: the fewer of them and the passing one, for each vector, and one for constants.
+    Compilers begin some loads early, which small windows must leave room for.
+    """
+    kept = max(min(tile.rows, problem.window), _LEAST_KEPT)
+    return tile.vectors * (kept + 1) + 1
 
 
 def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
@@ -135,7 +149,7 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     step = max(
         multiplies / target.fma_pipes,
         loads / (target.load_pipes * _LOAD_EFFICIENCY),
-        float(target.fma_latency),
+        0.0 if problem.shares_vectors else float(target.fma_latency),
         (multiplies + loads) / (target.fma_pipes + target.load_pipes),
         _streamed_bytes(problem, tile, target) / _L2_BYTES_PER_CYCLE,
     )
