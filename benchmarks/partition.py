@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from ago.partition.contraction import AFFIX_RULES, EXACT_RULES
 from ago.partition.relay import relay_groups
 from ago.partition.report import COLUMNS, compare
 from benchmarks.structure import read_structure
-from benchmarks.tables import RESULTS, markdown_table, pin
+from benchmarks.tables import RESULTS, markdown_table, pin, replace_section
 
 L2_BYTES = 512 * 1024
 SIZES = (10, 100, 1_000, 10_000)
@@ -168,16 +167,6 @@ in the cache.
 The exponent is that of growth from 100 to 10,000 operators.
 
 {time_table()}"""
-
-
-def replace_section(text: str, title: str, section: str) -> str:
-    """`text` with the section under `## title` replaced, or added at the end."""
-    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    new = f"## {title}\n\n{section.strip()}\n"
-    if found is None:
-        return f"{text.rstrip()}\n\n{new}" if text.strip() else f"# Results\n\n{new}"
-    tail = text[found.end() :]
-    return text[: found.start()] + new + (f"\n{tail}" if tail else "")
 
 
 @click.command()

@@ -45,3 +45,19 @@ def pin(core: int) -> None:
     """Keep this process on one CPU, where the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
+
+
+def replace_section(text: str, title: str, section: str) -> str:
+    """`text` with the section under `## title` replaced, or added at the end.
+
+    Args:
+        text: What the file of results holds; may be empty.
+        title: The section's title.
+        section: What stands under it.
+    """
+    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    new = f"## {title}\n\n{section.strip()}\n"
+    if found is None:
+        return f"{text.rstrip()}\n\n{new}" if text.strip() else f"# Results\n\n{new}"
+    tail = text[found.end() :]
+    return text[: found.start()] + new + (f"\n{tail}" if tail else "")
