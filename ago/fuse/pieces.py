@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
+from ago.ir.index import Index, Var
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import loads
@@ -71,7 +72,7 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
     """The element-wise stage that visits each element of the reduction once; None if none does.
 
     Not one that takes elements now from here, now from there, as a Concat does: most of its tiles
-    need nothing of the reduction.
+    need nothing of the reduction. Nor one that regroups its axes: a tile of it is no tile of them.
     """
     if program.buffer(reduction.buffer).scope == "output":
         return None
@@ -82,5 +83,19 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
     once = all(
         axis.extent == 1 or reduction_axis(reader, reduction, axis.name) for axis in reader.axes
     )
+    plain = all(
+        _is_shifted(index)
+        for load, _ in loads(reader.value)
+        if load.buffer == reduction.buffer
+        for index in load.index
+    )
     chooses = len({guard for _, guard in loads(reader.value)}) > 1
-    return reader.name if once and not chooses else None
+    return reader.name if once and plain and not chooses else None
+
+
+def _is_shifted(index: Index) -> bool:
+    """Whether an index is one variable, or none, and a constant."""
+    match index.terms:
+        case () | ((Var(), 1),):
+            return True
+    return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Node
@@ -12,7 +11,7 @@ from ago.ir.lowering.context import TAPS, LogicalAxes, Lowering, layout_of
 from ago.ir.nest import Axis
 from ago.ir.ops.window import Window
 from ago.ir.tensor import Layout
-from ago.ir.value import Call, Condition, Const, Load, Select, Value
+from ago.ir.value import Call, Const, Load
 
 
 def lower_global_average_pool(node: Node, lowering: Lowering) -> None:
@@ -28,84 +27,44 @@ def lower_reduce_mean(node: Node, lowering: Lowering) -> None:
 
 
 def lower_max_pool(node: Node, lowering: Lowering) -> None:
-    """The maximum of each window, which lies inside; NaN where the window holds one."""
+    """The maximum of each window; NaN where the window holds one."""
     name = lowering.stage_name("pool")
     out = lowering.axes_of(name, node.output, Layout.channels_last(node.type.rank).order)
-    taps, places = _window(node, name, out)
-    load = lowering.load(node.inputs[0], (*out.index[:2], *places))
+    taps, load = _window_load(node, lowering, name, out)
     lowering.store(
         node, name, [*out.axes, *taps], out.index, load, reduce="nanmax", init=Const(-math.inf)
     )
 
 
 def lower_average_pool(node: Node, lowering: Lowering) -> None:
-    """The sum of each window divided by how many elements count, at each place if that varies."""
+    """The mean of each window of elements."""
     name, total = lowering.stage_name("mean"), lowering.stage_name("sum")
     order = Layout.channels_last(node.type.rank).order
     inner = lowering.axes_of(total, node.output, order)
-    taps, places = _window(node, total, inner)
-    load: Value = lowering.load(node.inputs[0], (*inner.index[:2], *places))
-    reach = _inside(node, lowering, places)
-    if reach:
-        load = Select(reach, load, Const(0.0))
-    lowering.temporary(node, total, [*inner.axes, *taps], load, reduce="add", init=Const(0.0))
+    taps, load = _window_load(node, lowering, total, inner)
+    axes = [*inner.axes, *taps]
+    lowering.temporary(node, total, axes, load, reduce="add", init=Const(0.0))
     out = lowering.axes_of(name, node.output, order)
-    count: Value = Const(float(math.prod(read_ints(node.attrs, "kernel_shape"))))
-    if reach:
-        count = Load(_count(node, lowering), out.index[2:])
+    count = math.prod(read_ints(node.attrs, "kernel_shape"))
     at = tuple(out.index[axis] for axis in order)
-    mean = Call("div", (Load(total, at), count))
+    mean = Call("div", (Load(total, at), Const(float(count))))
     lowering.store(node, name, out.axes, out.index, mean)
 
 
-def _count(node: Node, lowering: Lowering) -> str:
-    """A stage that counts the elements of each window that take part; the name of its buffer."""
-    name = lowering.stage_name("count")
-    out = lowering.axes_of(name, node.output, range(node.type.rank))
-    taps, places = _window(node, name, out)
-    counted = bool(read_int(node.attrs, "count_include_pad"))
-    inside = _inside(node, lowering, places, with_padding=counted)
-    one: Value = Select(inside, Const(1.0), Const(0.0)) if inside else Const(1.0)
-    axes = [*out.axes[2:], *taps]
-    return lowering.temporary(node, name, axes, one, reduce="add", init=Const(0.0))
-
-
-def _window(node: Node, stage: str, out: LogicalAxes) -> tuple[list[Axis], list[Index]]:
-    """The reduce axes of a window, and where its taps are along the input's spatial axes."""
+def _window_load(
+    node: Node, lowering: Lowering, stage: str, out: LogicalAxes
+) -> tuple[list[Axis], Load]:
+    """The reduce axes of a window without padding, and the load of one of its elements."""
     window = Window.read(node.attrs, read_ints(node.attrs, "kernel_shape"))
     names = TAPS[len(window.kernel)]
     taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True)]
-    rank = len(names)
     places = [
-        place * stride + var(f"{stage}.{tap}") * dilation - pad
-        for place, tap, stride, dilation, pad in zip(
-            out.index[2:],
-            names,
-            window.strides,
-            window.dilations,
-            window.pads[:rank],
-            strict=True,
+        place * stride + var(f"{stage}.{tap}") * dilation
+        for place, tap, stride, dilation in zip(
+            out.index[2:], names, window.strides, window.dilations, strict=True
         )
     ]
-    return taps, places
-
-
-def _inside(
-    node: Node, lowering: Lowering, places: Sequence[Index], *, with_padding: bool = False
-) -> Condition:
-    """Where taps lie in the input, or in its padding too; empty if all of them do."""
-    window = Window.read(node.attrs, read_ints(node.attrs, "kernel_shape"))
-    extents = lowering.types(node.inputs[0]).shape[2:]
-    reached = window.covering_pads(extents, node.type.shape[2:])
-    rank = len(extents)
-    margins = window.pads if with_padding else (0,) * (2 * rank)
-    conditions: list[Index] = []
-    for axis, place in enumerate(places):
-        if reached[axis] > margins[axis]:
-            conditions.append(place + margins[axis])
-        if reached[rank + axis] > margins[rank + axis]:
-            conditions.append(extents[axis] - 1 + margins[rank + axis] - place)
-    return tuple(conditions)
+    return taps, lowering.load(node.inputs[0], (*out.index[:2], *places))
 
 
 def _mean(node: Node, lowering: Lowering, axes: tuple[int, ...], *, keepdims: bool) -> None:

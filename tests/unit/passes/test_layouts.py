@@ -62,7 +62,8 @@ def test_the_flatten_of_a_pooled_map_is_a_view(b, channels, batch):
     [
         ((1, 16, 1, 1), (1, 16), True),
         ((1, 17, 1, 1), (1, 17), True),
-        ((1, 1, 4, 4), (1, 16), False),  # every element has a lane of padding beside it
+        ((1, 1, 4, 4), (1, 16), True),  # too few channels to round
+        ((2, 9, 1, 1), (1, 18), False),  # lanes of padding lie between the rows
         ((1, 8, 1, 4), (1, 32), False),  # channels are innermost in memory, outermost in the order
         ((1, 8, 2, 2), (1, 8, 4), True),
         ((1, 8, 6), (1, 8, 2, 3), True),
@@ -82,7 +83,7 @@ def test_reshapes_of_row_major_tensors_are_views(b):
 
 
 def test_rows_that_are_rounded_are_no_view_of_rows_that_are_not(b):
-    x = b.relu(b.input("x", (2, 6, 1, 1)))
+    x = b.relu(b.input("x", (2, 10, 1, 1)))
     graph = choose_layouts(b.build(b.flatten(x)), LANES)
     assert not is_view(graph, reshape_node(graph))
 
