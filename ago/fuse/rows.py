@@ -54,7 +54,7 @@ def find_row_plans(program: Program, pieces: Sequence[Piece], target: Target) ->
     plans: list[RowPlan] = []
     chain: list[Piece] = []
     for piece in pieces:
-        if chain and not _follows(program, chain[-1], piece):
+        if chain and not _follows(program, chain[-1], piece, target.lanes):
             plans += _plan(program, chain, target)
             chain = []
         if _has_rows(program, piece):
@@ -82,9 +82,15 @@ def _has_rows(program: Program, piece: Piece) -> bool:
     return piece.reduction is not None and len(output.index) == len(axes) == 4 and plain
 
 
-def _follows(program: Program, producer: Piece, consumer: Piece) -> bool:
-    """Whether `consumer` alone reads the producer's result, by windows that move with its rows."""
-    buffer = program.stage(producer.output).buffer
+def _follows(program: Program, producer: Piece, consumer: Piece, lanes: int) -> bool:
+    """Whether `consumer` alone reads the producer's result, by windows that move with its rows.
+
+    The channels are whole vectors: only those that are read are computed, without rounding.
+    """
+    output = program.stage(producer.output)
+    if output.axes[-1].extent % lanes:
+        return False
+    buffer = output.buffer
     if program.buffer(buffer).scope != "workspace" or not _has_rows(program, consumer):
         return False
     own = {consumer.output, consumer.reduction}
