@@ -36,7 +36,7 @@ def small_graph(seed: int = 0) -> Graph:
 
 @pytest.fixture(scope="module")
 def net():
-    return ago.optimize(small_graph())
+    return ago.optimize(small_graph(), partitioner="relay")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_wrong_inputs_are_refused(net):
 def test_a_wrong_lowering_is_named_by_its_node(monkeypatch, op, named):
     monkeypatch.setitem(LOWERINGS, op, _doubled(LOWERINGS[op]))
     with pytest.raises(VerificationError, match=rf"node (is )?{named}\b"):
-        ago.optimize(small_graph()).verify()
+        ago.optimize(small_graph(), partitioner="relay").verify()
 
 
 @pytest.mark.usefixtures("cold_cache")
@@ -86,7 +86,7 @@ def test_a_wrong_step_may_read_the_models_input(monkeypatch):
     y = b.relu(b.gemm(b.input("x", (3, 4)), np.ones((4, 5))), name="clamp")
     monkeypatch.setitem(LOWERINGS, "Clip", _doubled(LOWERINGS["Clip"]))
     with pytest.raises(VerificationError, match="node clamp alone differs"):
-        ago.optimize(b.build(y)).verify()
+        ago.optimize(b.build(y), partitioner="relay").verify()
 
 
 def _doubled(lower):
@@ -102,7 +102,7 @@ def _doubled(lower):
 
 @pytest.mark.usefixtures("cold_cache")
 def test_a_wrong_weight_is_named_by_its_step():
-    net = ago.optimize(small_graph())
+    net = ago.optimize(small_graph(), partitioner="relay")
     net._weights.view(np.float32)[0] += 1.0
     with pytest.raises(VerificationError, match=r"step 1 .*stem"):
         net.verify()
@@ -118,7 +118,7 @@ def test_a_wrong_fusion_is_named_by_its_nodes(monkeypatch):
 
     monkeypatch.setattr(pipeline, "schedule_program", broken)
     with pytest.raises(VerificationError, match="fusion of body, join"):
-        ago.optimize(small_graph()).verify()
+        ago.optimize(small_graph(), partitioner="relay").verify()
 
 
 def _shifted(program):
@@ -147,7 +147,7 @@ def test_a_wrong_workspace_plan_is_told_from_wrong_steps(monkeypatch):
     third = b.matmul(second, rng.standard_normal((5, 5)))
     monkeypatch.setattr(linking, "plan_workspace", careless)
     with pytest.raises(VerificationError, match="each step agrees"):
-        ago.optimize(b.build(b.matmul(first, third))).verify()
+        ago.optimize(b.build(b.matmul(first, third)), partitioner="relay").verify()
 
 
 @pytest.mark.parametrize(
