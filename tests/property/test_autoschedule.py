@@ -12,7 +12,7 @@ from ago.ir.interpreter import Mode, interpret
 from ago.ir.lowering import LOWERINGS, lower_nodes
 from ago.ir.program import Program
 from ago.ir.verify import verify
-from ago.partition import relay_style
+from ago.partition.choose import find_partitioner
 from ago.pipeline import run_passes
 from ago.schedule.chooser import RandomChooser, ReplayChooser
 from ago.target import TARGETS
@@ -22,12 +22,15 @@ from tests.support.random_graphs import graphs
 targets = st.sampled_from(["portable", "cortex-a76", "x86-64-v3", "x86-64-v4"])
 
 
-def programs(graph: Graph, target: str) -> list[Program]:
+partitioners = st.sampled_from(["relay", "affix"])
+
+
+def programs(graph: Graph, target: str, partitioner: str) -> list[Program]:
     """The naive programs of a graph's subgraphs, of those operators that are compiled."""
     whole = run_passes(graph, TARGETS[target])
     return [
         lower_nodes(whole, part.nodes, part.outputs, f"part_{number}").program
-        for number, part in enumerate(relay_style(whole).subgraphs)
+        for number, part in enumerate(find_partitioner(partitioner)(whole).subgraphs)
         if all(node.op in LOWERINGS for node in part.nodes)
     ]
 
@@ -39,9 +42,9 @@ def outputs(program: Program, like: Program, seed: int, mode: Mode) -> dict[str,
     return {name: array.reshape(-1) for name, array in interpret(program, feeds, mode).items()}
 
 
-@given(graphs(max_layers=4), targets, st.integers(0, 2**16))
-def test_random_decisions_are_legal_and_keep_the_result(drawn, target, seed):
-    for naive in programs(drawn[0], target):
+@given(graphs(max_layers=5), targets, partitioners, st.integers(0, 2**16))
+def test_random_decisions_are_legal_and_keep_the_result(drawn, target, partitioner, seed):
+    for naive in programs(drawn[0], target, partitioner):
         schedule = schedule_program(naive, TARGETS[target], RandomChooser(seed))
         verify(schedule.program)
         expected = outputs(naive, naive, seed, "plain")
@@ -51,9 +54,9 @@ def test_random_decisions_are_legal_and_keep_the_result(drawn, target, seed):
             np.testing.assert_array_equal(found[name][written], array[written])
 
 
-@given(graphs(max_layers=4), targets, st.integers(0, 2**16))
-def test_traces_replay(drawn, target, seed):
-    for naive in programs(drawn[0], target):
+@given(graphs(max_layers=5), targets, partitioners, st.integers(0, 2**16))
+def test_traces_replay(drawn, target, partitioner, seed):
+    for naive in programs(drawn[0], target, partitioner):
         first = schedule_program(naive, TARGETS[target], RandomChooser(seed))
         chooser = ReplayChooser(dict(first.trace.decisions))
         again = schedule_program(naive, TARGETS[target], chooser)

@@ -12,6 +12,7 @@ from ago.frontend import GraphBuilder
 from ago.ir.graph import Graph
 from ago.linking import c_identifier
 from ago.options import Options
+from ago.partition import relay_style
 from ago.pipeline import Compilation, compile_graph
 from ago.target import TARGETS
 from tests.support.cases import merge
@@ -21,7 +22,7 @@ GRAPH, _ = merge(GRAPH_CASES[::2])
 
 
 def compiled(graph: Graph, target: str = "x86-64-v3") -> Compilation:
-    return compile_graph(graph, Options(TARGETS[target]))
+    return compile_graph(graph, Options(TARGETS[target]), relay_style)
 
 
 @pytest.fixture(scope="module")
