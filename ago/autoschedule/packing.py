@@ -11,7 +11,10 @@ from ago.schedule.tree import leaf_loads
 
 
 def pack_constants(schedule: Schedule) -> None:
-    """Apply `pack` to each constant that is read in one way, dimensions in loop order."""
+    """Apply `pack` to each constant that is read in one way, dimensions in loop order.
+
+    One that is read in several ways, or in a loop that does not start at 0, stays as it is.
+    """
     order = [s.name for s in walk(schedule.program.body) if isinstance(s, For)]
     free: dict[str, set[str]] = {}
     for leaf in leaves(schedule.program.body):
@@ -25,5 +28,5 @@ def pack_constants(schedule: Schedule) -> None:
         try:
             schedule.apply(pack, buffer.name, tuple(n for n in order if n in used))
         except ScheduleError as refusal:
-            if refusal.code != "many-accesses":
+            if refusal.code not in ("many-accesses", "free-variable"):
                 raise

@@ -14,8 +14,9 @@ from ago.errors import ScheduleError
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.rows import RowPlan, find_row_plans
 from ago.fuse.shape import Roles, guarded_axes, roles
-from ago.ir.nest import Stage
+from ago.ir.index import variables
 from ago.ir.program import Program
+from ago.ir.value import loads
 from ago.schedule.chooser import Chooser
 from ago.schedule.collapse import collapse
 from ago.schedule.peel import peel
@@ -80,7 +81,7 @@ def _schedule_alone(schedule: Schedule, piece: Piece, lanes: int, target: Target
     part = _roles(schedule.program, piece, lanes)
     if part is None:
         return
-    _peel_border(schedule, part.output, part.lane_axis if lanes > 1 else None)
+    _peel_border(schedule, part, part.lane_axis if lanes > 1 else None)
     tile_piece(schedule, part, lanes, target)
 
 
@@ -115,14 +116,16 @@ def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
     return target.lanes
 
 
-def _peel_border(schedule: Schedule, output: Stage, lane_axis: str | None) -> None:
+def _peel_border(schedule: Schedule, part: Roles, lane_axis: str | None) -> None:
     """Move the borders, where a guard fails, into nests of their own around the interior.
 
-    Borders along the vectorised axis become lane masks.
+    Borders along the vectorised axis become lane masks. A border in which the reduction is read
+    stays, since all its readers must be in one nest.
     """
+    output = part.output
     names = [output.loop(a.name) for a in output.axes]
     for axis in guarded_axes(output):
-        if axis == lane_axis:
+        if axis == lane_axis or not _stops_reduction(part, output.loop(axis)):
             continue
         loop = output.loop(axis)
         schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
@@ -134,3 +137,12 @@ def _peel_border(schedule: Schedule, output: Stage, lane_axis: str | None) -> No
     original = [output.loop(a.name) for a in output.axes]
     if names != original:
         schedule.apply(reorder, original)
+
+
+def _stops_reduction(part: Roles, loop: str) -> bool:
+    """Whether nothing reads the reduction where a guard that depends on `loop` fails."""
+    return part.reduction is None or all(
+        any(loop in variables(condition) for condition in guard)
+        for load, guard in loads(part.output.value)
+        if load.buffer == part.reduction.buffer
+    )
