@@ -46,18 +46,27 @@ def schedule_rows(
     for piece, width in reversed(list(zip(plan.pieces[:-1], lanes[:-1], strict=True))):
         _place(schedule, schedule.program.stage(piece.output), shared)
         tile_piece(schedule, roles_of(piece), width, target, inner=_ROW + 1)
+    for piece in plan.pieces[:-1]:
+        _slide(schedule, schedule.program.stage(piece.output), shared)
 
 
-def _place(schedule: Schedule, producer: Stage, shared: str) -> None:
-    """Compute a producer at the shared loop, only its new rows, in a ring of the rows in use."""
-    schedule.apply(compute_at, producer.name, shared)
-    row = producer.axes[_ROW].name
+def _slide(schedule: Schedule, producer: Stage, shared: str) -> None:
+    """Compute only new rows, where windows overlap, and keep just the rows in use, as a ring.
+
+    Producers come first: a window is plain only while its reader's own has not begun to slide.
+    """
     try:
-        schedule.apply(slide, producer.name, row, shared)
+        schedule.apply(slide, producer.name, producer.axes[_ROW].name, shared)
     except ScheduleError as refusal:
         if refusal.code != "no-window":
             raise
     schedule.apply(fold_storage, producer.buffer, _ROW, shared)
+
+
+def _place(schedule: Schedule, producer: Stage, shared: str) -> None:
+    """Compute a producer at the shared loop, each row's guards tested once."""
+    schedule.apply(compute_at, producer.name, shared)
+    row = producer.axes[_ROW].name
     for axis in reversed(guarded_axes(producer)):
         if axis == row:
             _split_guards(schedule, producer.loop(axis))

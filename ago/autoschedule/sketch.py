@@ -60,10 +60,23 @@ def _choose_plans(schedule: Schedule, pieces: list[Piece], target: Target) -> li
     """The plans of fusion by rows that are decided for; by default those expected to gain."""
     chosen: list[RowPlan] = []
     for plan in find_row_plans(schedule.program, pieces, target):
+        if not _is_legal(schedule.program, plan, target):
+            continue
         choices = ("rows", "apart") if plan.gain > 0 else ("apart", "rows")
         if schedule.decide(f"{plan.pieces[-1].output}/fusion", choices) == "rows":
             chosen.append(plan)
     return chosen
+
+
+def _is_legal(program: Program, plan: RowPlan, target: Target) -> bool:
+    """Whether the primitives accept a plan: their conditions are checked on the nest, by trying."""
+    trial = Schedule(program)
+    lanes = {piece: _round_lanes(trial, piece, target) for piece in plan.pieces}
+    try:
+        _schedule_rows(trial, plan, lanes, target)
+    except ScheduleError:
+        return False
+    return True
 
 
 def _schedule_rows(
