@@ -33,6 +33,9 @@ def tile_problem(
     if row is not None:
         rows = _interior(program, output.loop(row), rows)
     vectors = output.axis(lane).extent // lanes
+    ragged = ragged_group(part, lane, lanes)
+    if ragged:
+        vectors = output.axis(lane).extent // ragged * -(-ragged // lanes)
     others = [a.extent for a in output.axes if a.name not in (lane, row)]
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     row_loops = _loops(part, reduction, row)
@@ -67,11 +70,24 @@ def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tupl
     """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group."""
     assert part.reduction is not None
     vectors = part.output.axis(lane).extent // lanes
+    if ragged_group(part, lane, lanes):
+        return (1,)
     group = _group(part.reduction, _loops(part, part.reduction, lane))
     if group > 1:
         return tuple(v for v in range(1, _WIDEST + 1) if (group // lanes) % v == 0) or (1,)
     counts = range(1, vectors + 1)
     return tuple(sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST}))
+
+
+def ragged_group(part: Roles, lane: str, lanes: int) -> int:
+    """Elements of a group along the lane axis that is no whole number of vectors; 0 without.
+
+    Vectors must not reach into the next group, which reads another input: the last one of a group
+    overlaps its neighbour.
+    """
+    assert part.reduction is not None
+    group = _group(part.reduction, _loops(part, part.reduction, lane))
+    return group if lanes > 1 and group >= lanes and group % lanes else 0
 
 
 def _interior(program: Program, loop: str, extent: int) -> int:

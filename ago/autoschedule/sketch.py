@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ago.autoschedule.fused_rows import schedule_rows
 from ago.autoschedule.packing import pack_constants
+from ago.autoschedule.problem import ragged_group
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import ScheduleError
 from ago.fuse.pieces import Piece, find_pieces
@@ -125,7 +126,9 @@ def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
         schedule.apply(round_axis, part.output.name, part.lane_axis, target.lanes)
     except ScheduleError:
         extent = part.output.axis(part.lane_axis).extent
-        return target.lanes if extent % target.lanes == 0 else 1
+        whole = extent % target.lanes == 0
+        grouped = part.reduction and ragged_group(part, part.lane_axis, target.lanes)
+        return target.lanes if whole or grouped else 1
     return target.lanes
 
 

@@ -7,7 +7,7 @@ Read `tile_piece` first. Loop names say it all: the output's lane axis `c` becom
 from __future__ import annotations
 
 from ago.autoschedule.order import outer_orders
-from ago.autoschedule.problem import tile_problem, vector_choices
+from ago.autoschedule.problem import ragged_group, tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
     Tile,
@@ -24,6 +24,7 @@ from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Schedule
+from ago.schedule.tree import find_loop
 from ago.target import Target
 
 
@@ -96,10 +97,7 @@ def _tile_output(
 ) -> str:
     """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
     output, (lane, row), (rows, vectors) = part.output, axes, tile
-    lane_loop = output.loop(lane)
-    schedule.apply(split, lane_loop, lanes)
-    schedule.apply(split, f"{lane_loop}.0", vectors, "shift")
-    inner = [f"{lane_loop}.0.1", f"{lane_loop}.1"]
+    tiles, inner = _split_lanes(schedule, part, lane, vectors, lanes)
     fixed, alone = kept
     outer = [output.loop(a.name) for a in output.axes if a.name != lane][alone:]
     if row is not None:
@@ -107,15 +105,30 @@ def _tile_output(
         schedule.apply(split, row_loop, rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    orders = outer_orders(schedule.program, part, lane, outer, f"{lane_loop}.0.0", target)
+    orders = outer_orders(schedule.program, part, lane, outer, tiles[-1], target)
     position = schedule.decide(f"{output.name}/order", [p for p in orders if p >= fixed])
     assert isinstance(position, int)
-    outer.insert(position, f"{lane_loop}.0.0")
+    outer[position:position] = tiles
     schedule.apply(reorder, [*outer, *inner])
     for loop in inner[:-1]:
         schedule.apply(unroll, loop)
     schedule.apply(vectorize if lanes > 1 else unroll, inner[-1])
     return outer[-1]
+
+
+def _split_lanes(
+    schedule: Schedule, part: Roles, lane: str, vectors: int, lanes: int
+) -> tuple[list[str], list[str]]:
+    """Split the output's lane axis; returns its loops over tiles, and those inside a tile."""
+    loop = part.output.loop(lane)
+    group = ragged_group(part, lane, lanes)
+    if group:
+        schedule.apply(split, loop, group)
+        schedule.apply(split, f"{loop}.1", lanes, "shift")
+        return [f"{loop}.0", f"{loop}.1.0"], [f"{loop}.1.1"]
+    schedule.apply(split, loop, lanes)
+    schedule.apply(split, f"{loop}.0", vectors, "shift")
+    return [f"{loop}.0.0"], [f"{loop}.0.1", f"{loop}.1"]
 
 
 def _reduction_loops(
@@ -130,7 +143,8 @@ def _reduction_loops(
     inner = reduction_axis(part.output, reduction, lane)
     assert inner is not None
     lane_loop = reduction.loop(inner)
-    schedule.apply(split, lane_loop, lanes)
+    width = find_loop(schedule.program, lane_loop).extent
+    schedule.apply(split, lane_loop, width.const if ragged_group(part, lane, lanes) else lanes)
     outer = None if row is None else reduction_axis(part.output, reduction, row)
     rows = [] if outer is None else [reduction.loop(outer)]
     return [*rows, f"{lane_loop}.0", f"{lane_loop}.1"]

@@ -143,10 +143,10 @@ def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:
 
 
 def _is_uniform(index: Index, loop: str, lanes: int) -> bool:
-    """Whether an index is the same in all lanes of each vector of a loop."""
+    """Whether an index is the same in all lanes of each vector, which lies inside a group."""
     for atom, _ in index.terms:
         match atom:
-            case FloorDiv(value, divisor) if value == var(loop) and divisor % lanes == 0:
+            case FloorDiv(value, divisor) if value == var(loop) and divisor >= lanes:
                 continue
         if loop in variables(Index(((atom, 1),))):
             return False
