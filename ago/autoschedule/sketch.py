@@ -11,12 +11,13 @@ from ago.autoschedule.fused_rows import schedule_rows
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.problem import ragged_group
 from ago.autoschedule.tiles import tile_piece
-from ago.errors import ScheduleError
+from ago.errors import IRError, ScheduleError
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.rows import RowPlan, find_row_plans
 from ago.fuse.shape import Roles, guarded_axes, roles
 from ago.ir.index import variables
 from ago.ir.program import Program
+from ago.ir.verify import verify
 from ago.ir.value import loads
 from ago.schedule.chooser import Chooser
 from ago.schedule.collapse import collapse
@@ -70,12 +71,13 @@ def _choose_plans(schedule: Schedule, pieces: list[Piece], target: Target) -> li
 
 
 def _is_legal(program: Program, plan: RowPlan, target: Target) -> bool:
-    """Whether the primitives accept a plan: their conditions are checked on the nest, by trying."""
+    """Whether the primitives accept a plan and its nest is well-formed, found by trying."""
     trial = Schedule(program)
     lanes = {piece: _round_lanes(trial, piece, target) for piece in plan.pieces}
     try:
         _schedule_rows(trial, plan, lanes, target)
-    except ScheduleError:
+        verify(trial.program)
+    except (ScheduleError, IRError):
         return False
     return True
 
