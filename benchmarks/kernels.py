@@ -20,6 +20,7 @@ from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.models import MODELS
 from ago.options import Options
+from ago.partition import relay_style
 from ago.pipeline import compile_graph
 from benchmarks.grid import grid
 from benchmarks.machine import Level, Machine, PeakProbe, measure
@@ -81,7 +82,7 @@ def model_rows(graph: Graph, machine: Machine) -> list[Row]:
     Raises:
         UnsupportedError: It cannot be compiled.
     """
-    model = Model(compile_graph(graph, Options(machine.host)))
+    model = Model(compile_graph(graph, Options(machine.host), relay_style))
     jobs = [(model, step, count) for step, count in model.distinct_steps().items()]
     return _rows(time_steps(jobs, PeakProbe(machine.host)), machine)
 
@@ -99,7 +100,7 @@ def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], lis
     jobs, failures = [], []
     for graph in graphs:
         try:
-            model = Model(compile_graph(graph, Options(machine.host)))
+            model = Model(compile_graph(graph, Options(machine.host), relay_style))
         except AgoError as error:
             failures.append(f"{graph.name}: {error}")
             continue

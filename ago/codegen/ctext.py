@@ -37,6 +37,10 @@ HELPERS: Mapping[str, str] = {
         "static inline const float *ago_opaque(const float *p) {\n"
         '    __asm__ volatile("" : "+r"(p));\n    return p;\n}\n'
     ),
+    "ago_keep_order": (
+        "/* nothing, but the compiler cannot know that: loads after it stay after it */\n"
+        'static inline void ago_keep_order(void) {\n    __asm__ volatile("" ::: "memory");\n}\n'
+    ),
     "ago_max_f32": (
         "/* b where either is NaN */\n"
         "static inline float ago_max_f32(float a, float b) {\n    return a > b ? a : b;\n}\n"

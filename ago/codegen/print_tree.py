@@ -228,6 +228,8 @@ class _BlockPrinter:
         self._named: dict[int, str] = {}
         self._uses = _count_uses(block)
         self._vector = _vector_nodes(block)
+        self._depths = _factor_depths(block)
+        self._depth = 0
 
     def print(self) -> None:
         stage = ""
@@ -267,6 +269,9 @@ class _BlockPrinter:
         ):
             return text
         printer = self._printer
+        if self._depths.get(position, 0) > self._depth:
+            self._depth = self._depths[position]
+            printer.line("ago_keep_order();")
         name = printer.names.new(self._hint(node))
         vector = self._vector[position]
         printer.line(f"const {printer.type_of(vector)} {name} = {text};")
@@ -338,6 +343,27 @@ class _BlockPrinter:
             return rows["fma"].c(self._use(a), self._use(b), self._use(c))
         vector = self._use(factor.vector)
         return rows[f"fma_lane.{factor.lane}"].c(self._use(a), vector, self._use(c))
+
+
+def _factor_depths(block: Block) -> dict[int, int]:
+    """How many vectors of factors come before each in a run of neighbours, by the load's position.
+
+    Where a block holds several steps' factors, a compiler would load the later ones early and run
+    out of registers; a barrier in front of each next depth keeps them where they are used.
+    """
+    found: dict[tuple[int, int, int], int] = {}
+    for node in block.nodes:
+        if isinstance(node, Lane):
+            load = block.nodes[node.vector]
+            if isinstance(load, Load):
+                found[load.pointer, load.version, load.offset] = node.vector
+    depths: dict[int, int] = {}
+    for pointer, version, offset in sorted(found):
+        load = block.nodes[found[pointer, version, offset]]
+        assert isinstance(load, Load)
+        before = found.get((pointer, version, offset - load.lanes))
+        depths[found[pointer, version, offset]] = 0 if before is None else depths[before] + 1
+    return depths
 
 
 def _bare(text: str) -> str:

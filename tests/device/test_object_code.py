@@ -11,6 +11,7 @@ import pytest
 
 from ago import Graph, GraphBuilder
 from ago.options import Options
+from ago.partition import relay_style
 from ago.pipeline import Compilation, compile_graph
 from ago.runtime.toolchain import find_toolchain
 from ago.target import TARGETS, Target
@@ -69,7 +70,7 @@ KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
 
 def compile_loops(graph: Graph, target: Target) -> tuple[Compilation, list[Loop]]:
     """Compile a graph of one complex operator; the hot loops of its function."""
-    compilation = compile_graph(graph, Options(target))
+    compilation = compile_graph(graph, Options(target), relay_style)
     artifact = compilation.artifact
     (kernel,) = [k for k in compilation.kernels if k.subgraph.complex_nodes]
     with tempfile.TemporaryDirectory() as name:
