@@ -17,7 +17,7 @@ from ago.partition.relay import relay_style
 Partitioner = Callable[[Graph], Partition]
 """Cuts a graph, after all passes, into subgraphs."""
 
-DEFAULT_PARTITIONER = "relay"
+DEFAULT_PARTITIONER = "affix"
 """What `ago.optimize` uses unless told otherwise."""
 
 PARTITIONERS: Mapping[str, Callable[[Graph, float], Partition]] = {

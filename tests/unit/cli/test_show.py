@@ -28,11 +28,11 @@ def test_stages(invoke, model: Path, after: str, expected: str) -> None:
 def test_one_step(invoke, model: Path, chosen: tuple[str, str]) -> None:
     args = ("show", model, "--dim", "batch=1", "--after", "c", *chosen)
     text = invoke(*args).stdout
-    assert text.startswith("# step 0: Conv → Clip\n")
+    assert text.startswith("# step 0: Conv → Clip")
     assert "void step_0(" in text
     assert "step_1" not in text
     (step,) = json.loads(invoke(*args, "--json").stdout)["steps"]
-    assert step["nodes"] == ["stem_conv", "stem_relu"]
+    assert step["nodes"] == ["stem_conv", "stem_relu", "pool"]
     assert text == f"# step 0: {step['label']}\n{step['text']}\n"
 
 
