@@ -5,7 +5,8 @@ Read `input_types` first. Invariant: afterwards every extent is a positive numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 
 from ago.errors import InputError, ModelError
 from ago.frontend.raw import RawInput, RawModel
@@ -26,7 +27,9 @@ def input_types(
         ModelError: If dimensions stay open; it names all of them.
         InputError: If `dims` or `shapes` name what the model does not have, or do not fit it.
     """
+    _require_mappings(dims, shapes)
     _refuse_unknown(model, dims, shapes)
+    dims = {name: _extent(f"dims[{name!r}]", extent) for name, extent in dims.items()}
     problems: list[str] = []
     types: dict[str, TensorType] = {}
     for entry in model.inputs:
@@ -43,6 +46,12 @@ def input_types(
     return types
 
 
+def _require_mappings(dims: object, shapes: object) -> None:
+    for what, given in (("dims", dims), ("shapes", shapes)):
+        if not isinstance(given, Mapping):
+            raise InputError(f"{what} must be a mapping from names, not {given!r}")
+
+
 def _refuse_unknown(
     model: RawModel, dims: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> None:
@@ -51,19 +60,30 @@ def _refuse_unknown(
     for what, given, known in (("shapes", set(shapes), names), ("dims", set(dims), symbols)):
         if given - known:
             listed = ", ".join(sorted(known)) or "none"
-            unknown = ", ".join(sorted(given - known))
+            unknown = ", ".join(sorted(map(str, given - known)))
             raise InputError(f"{what} names {unknown}, but the model has: {listed}")
-    for name, extent in dims.items():
-        if extent < 1:
-            raise InputError(f"dims[{name!r}] must be positive, not {extent}")
+
+
+def _extent(what: str, extent: object) -> int:
+    """Return an extent given by the caller: a positive int of Python or of numpy."""
+    try:
+        number = operator.index(extent)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"{what} must be a whole number, not {extent!r}") from None
+    if isinstance(extent, bool):
+        raise InputError(f"{what} must be a whole number, not {extent!r}")
+    if number < 1:
+        raise InputError(f"{what} must be positive, not {number}")
+    return number
 
 
 def _overriding_shape(entry: RawInput, shape: Sequence[int]) -> tuple[int, ...]:
-    extents = tuple(int(extent) for extent in shape)
+    what = f"shapes[{entry.name!r}]"
+    if not isinstance(shape, Iterable) or isinstance(shape, str):
+        raise InputError(f"{what} must be a sequence of extents, not {shape!r}")
+    extents = tuple(_extent(f"an extent of {what}", extent) for extent in shape)
     if entry.dims is not None and len(extents) != len(entry.dims):
         raise InputError(f"input {entry.name!r} has {len(entry.dims)} axes, not {len(extents)}")
-    if min(extents, default=1) < 1:
-        raise InputError(f"input {entry.name!r}: extents of {extents} must be positive")
     return extents
 
 

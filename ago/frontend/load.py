@@ -44,7 +44,7 @@ def load(
     Raises:
         ModelError: If the file is broken, or a dimension is left open.
         UnsupportedError: If AGO cannot express some nodes; it lists all of them.
-        InputError: If `dims` or `shapes` name what the model does not have.
+        InputError: If `model` is no model, or `dims` or `shapes` do not fit it.
     """
     raw = read_model(model)
     inputs = input_types(raw, dims or {}, shapes or {})

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ago.errors import ModelError
+from ago.errors import InputError, ModelError
 from ago.frontend.raw import AnyArray, RawInput, RawModel, RawNode
 from ago.ir.graph import TensorType
 from ago.ir.tensor import dtype_name
@@ -30,6 +30,7 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
     Raises:
         ModelError: If the file is missing, truncated or not ONNX, or its external data is missing
             or lies outside the file's folder.
+        InputError: If `source` is neither a path nor a model.
     """
     folder: Path | None = None
     if isinstance(source, str | os.PathLike):
@@ -40,6 +41,7 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
     else:
         model = source
         where = "the model"
+    _require_model(model)
     _require_graph(model, where)
     model = _inline_functions(model)
     graph = model.graph
@@ -71,6 +73,14 @@ def _parse(path: Path) -> onnx.ModelProto:
     except DecodeError:
         raise ModelError(f"{path}: truncated, or not an ONNX file") from None
     return model
+
+
+def _require_model(model: object) -> None:
+    import onnx
+
+    if not isinstance(model, onnx.ModelProto):
+        kind = type(model).__name__
+        raise InputError(f"a model is a path or an onnx ModelProto, not an object of type {kind}")
 
 
 def _require_graph(model: onnx.ModelProto, where: str) -> None:
@@ -175,6 +185,8 @@ def _read_external(tensor: onnx.TensorProto, folder: Path | None) -> bytes:
     if folder is None:
         raise ModelError(f"{what} cannot be found: load the model from its path")
     root = folder.resolve()
+    if "\0" in location:
+        raise ModelError(f"{what} is no path")
     path = (root / location).resolve()
     if not location or Path(location).is_absolute() or not path.is_relative_to(root):
         raise ModelError(f"{what} lies outside the model's folder {root}")

@@ -142,8 +142,11 @@ def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike
     Raises:
         InputError: A name, shape or dtype is wrong; says what was expected.
     """
+    if not isinstance(inputs, Mapping):
+        kind = type(inputs).__name__
+        raise InputError(f"inputs are arrays by name, not a {kind}; the model takes {_list(infos)}")
     known = {info.name for info in infos}
-    unknown = sorted(set(inputs) - known)
+    unknown = sorted(map(str, set(inputs) - known))
     missing = sorted(known - set(inputs))
     if unknown or missing:
         parts = [f"no input is called {', '.join(unknown)}"] if unknown else []
@@ -151,7 +154,7 @@ def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike
         raise InputError(f"{'; '.join(parts)}; the model takes {_list(infos)}")
     arrays = []
     for info in infos:
-        array = np.asarray(inputs[info.name])
+        array = _to_array(info, inputs[info.name])
         if array.dtype != np.float32 or array.shape != info.shape:
             raise InputError(
                 f"input {info.name} is {array.dtype}{list(array.shape)}, "
@@ -159,6 +162,13 @@ def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike
             )
         arrays.append(np.ascontiguousarray(array).reshape(info.shape))
     return arrays
+
+
+def _to_array(info: TensorInfo, given: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise InputError(f"input {info.name} is no array: {error}") from error
 
 
 def _list(infos: Sequence[TensorInfo]) -> str:

@@ -67,6 +67,8 @@ def _window_attrs(
     if not len(strides) == len(dilations) == len(extents) == rank:
         message = f"kernel {tuple(kernel)}, strides {strides} and dilations {dilations}"
         raise ModelError(f"{message} do not fit {len(extents)} spatial axes")
+    if min(*strides, *dilations) < 1:
+        raise ModelError(f"strides {strides} and dilations {dilations} must be positive")
     automatic = str_attr(node, "auto_pad", "NOTSET")
     attrs: dict[str, object] = {"strides": strides, "dilations": dilations}
     if automatic in ("NOTSET", ""):

@@ -137,6 +137,11 @@ def test_external_data_behind_a_link_out_of_the_folder(external):
         load(external("link.bin"))
 
 
+def test_external_data_at_what_is_no_path(external):
+    with pytest.raises(ModelError, match="is no path"):
+        load(external("a\0b"))
+
+
 def test_external_data_that_is_truncated(external):
     with pytest.raises(ModelError, match="truncated: 8 of 36 bytes"):
         load(external("w.bin", b"12345678", length=36))
@@ -205,11 +210,39 @@ def test_shapes_override_static_extents():
         ({"dims": {"batch": 0}}, r"dims\['batch'\] must be positive"),
         ({"shapes": {"x": (1, 2, 3)}}, "has 2 axes, not 3"),
         ({"shapes": {"x": (1, 0)}}, "must be positive"),
+        ({"dims": {"batch": "2"}}, r"dims\['batch'\] must be a whole number, not '2'"),
+        ({"dims": {"batch": 2.0}}, "must be a whole number, not 2.0"),
+        ({"dims": {"batch": True}}, "must be a whole number, not True"),
+        ({"dims": {3: 1}}, "dims names 3, but the model has: batch"),
+        ({"dims": [("batch", 2)]}, "dims must be a mapping"),
+        ({"shapes": ["x"]}, "shapes must be a mapping"),
+        ({"shapes": {"x": 3}}, r"shapes\['x'\] must be a sequence of extents, not 3"),
+        ({"shapes": {"x": "23"}}, "must be a sequence of extents, not '23'"),
+        ({"shapes": {"x": (2, 3.5)}}, "must be a whole number, not 3.5"),
     ],
 )
 def test_options_that_do_not_fit(options, message):
     with pytest.raises(InputError, match=message):
         load(relu_model(("batch", 3)), **options)
+
+
+def test_extents_of_numpy_become_plain_integers():
+    graph = load(relu_model(("batch", 3)), dims={"batch": np.int64(2)})
+    assert [type(extent) for extent in graph.type_of("x").shape] == [int, int]
+
+
+@pytest.mark.parametrize("model", [None, 3, b"bytes"])
+def test_what_is_no_model(model):
+    with pytest.raises(InputError, match="a model is a path or an onnx ModelProto"):
+        load(model)
+
+
+def test_a_stride_of_zero_with_automatic_padding():
+    node = helper.make_node(
+        "MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[0, 1], auto_pad="SAME_UPPER"
+    )
+    with pytest.raises(ModelError, match=r"strides \(0, 1\) .* must be positive"):
+        load(make_model([node], {"x": (1, 3, 4, 4)}, ["y"]))
 
 
 def test_an_empty_input():

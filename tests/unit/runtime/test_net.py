@@ -94,6 +94,8 @@ def test_results_of_an_earlier_call_stay(net):
             {"gain": np.zeros((1, 5, 1, 1))},
             "input gain is float64[1, 5, 1, 1], expected float32[1, 5, 1, 1]",
         ),
+        ({"gain": [[0.0], [1.0, 2.0]]}, "input gain is no array: "),
+        ({3: np.zeros(3, np.float32)}, "no input is called 3; the model takes image: "),
         ({"gain": [[0.0]]}, "input gain is float64[1, 1], expected float32[1, 5, 1, 1]"),
     ],
 )
@@ -102,6 +104,11 @@ def test_wrong_inputs_say_what_was_expected(net, change, message):
     given = {name: array for name, array in given.items() if array is not None}
     with pytest.raises(InputError, match=re.escape(message)):
         net.run(given)
+
+
+def test_inputs_without_names(net):
+    with pytest.raises(InputError, match="inputs are arrays by name, not a list"):
+        net.run(list(feeds(small_graph()).values()))
 
 
 def test_a_wrong_number_of_arrays_lists_the_inputs(net):
