@@ -42,6 +42,10 @@ def schedule_rows(
     last = plan.pieces[-1].output
     output = schedule.program.stage(last)
     shared = output.loop(output.axes[_ROW].name)
+    lane = roles_of(plan.pieces[-1]).lane_axis
+    for axis in reversed(guarded_axes(output)):
+        if axis not in (output.axes[_ROW].name, lane):
+            schedule.apply(peel, output.loop(axis))
     tile_piece(schedule, roles_of(plan.pieces[-1]), lanes[-1], target, fixed=_ROW + 1)
     for piece, width in reversed(list(zip(plan.pieces[:-1], lanes[:-1], strict=True))):
         _place(schedule, schedule.program.stage(piece.output), shared)

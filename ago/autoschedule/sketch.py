@@ -17,8 +17,8 @@ from ago.fuse.rows import RowPlan, find_row_plans
 from ago.fuse.shape import Roles, guarded_axes, roles
 from ago.ir.index import variables
 from ago.ir.program import Program
-from ago.ir.verify import verify
 from ago.ir.value import loads
+from ago.ir.verify import verify
 from ago.schedule.chooser import Chooser
 from ago.schedule.collapse import collapse
 from ago.schedule.peel import peel
