@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import datetime
 import math
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
 import click
+import numpy as np
 
+import ago
+from ago.errors import UnsupportedError
 from ago.partition import DEFAULT_THRESHOLD, DependencyGraph, Edge, Vertex
 from ago.partition.cluster import cluster
 from ago.partition.contraction import AFFIX_RULES, EXACT_RULES
 from ago.partition.relay import relay_groups
 from ago.partition.report import COLUMNS, compare
+from ago.runtime.net import Net
 from benchmarks.structure import read_structure
 from benchmarks.tables import RESULTS, markdown_table, pin, replace_section
 
@@ -116,6 +121,39 @@ def threshold_table(models: Sequence[str]) -> str:
     return markdown_table(("model", *(f"T = {t:g}" for t in THRESHOLDS)), rows)
 
 
+def end_to_end_table(models: Sequence[str], rounds: int = 15) -> str:
+    """Time of one inference, affix beside relay, of the models that compile."""
+    rows = []
+    for model in models:
+        try:
+            nets = {name: ago.optimize(model, partitioner=name) for name in ("affix", "relay")}
+        except UnsupportedError:
+            continue
+        times: dict[str, list[float]] = {name: [] for name in nets}
+        for number in range(rounds):
+            for name in list(nets)[:: 1 if number % 2 else -1]:
+                times[name].append(_inference_seconds(nets[name]))
+        ratio = statistics.median(a / r for a, r in zip(*times.values(), strict=True))
+        sizes = [f"{net.artifact.workspace_bytes / 2**20:.2f}" for net in nets.values()]
+        steps = [str(len(net.artifact.steps)) for net in nets.values()]
+        rows.append((f"`{Path(model).stem}`", f"{ratio:.3f}", *steps, *sizes))
+    header = ("model", "time, affix / relay", "functions, affix", "relay", "MiB, affix", "relay")
+    return markdown_table(header, rows)
+
+
+def _inference_seconds(net: Net) -> float:
+    """The fastest of five calls, after three to warm the caches."""
+    rng = np.random.default_rng(0)
+    feeds = [rng.standard_normal(i.shape, np.float32) for i in net.artifact.inputs]
+    best = math.inf
+    for call in range(8):
+        start = time.perf_counter()
+        net(*feeds)
+        if call >= 3:
+            best = min(best, time.perf_counter() - start)
+    return best
+
+
 def time_table() -> str:
     """Seconds of each partitioner by family and size, with the exponent of growth from 100 on."""
     rows = []
@@ -162,6 +200,11 @@ mobilenet_v2 and mnasnet1_0 (expand, depthwise, project) and of squeezenet1_1 (s
 is one subgraph, which is where Jain's index peaks: the unit in which intermediate tensors can stay
 in the cache.
 
+### One inference, this machine, one thread
+
+The ratio is the median over rounds that alternate; MiB is the workspace.
+
+{end_to_end_table(models)}
 ### CPU time, ms, by number of operators
 
 The exponent is that of growth from 100 to 10,000 operators.
@@ -177,8 +220,8 @@ The exponent is that of growth from 100 to 10,000 operators.
 def main(models: tuple[str, ...], core: int, host: str, out: Path) -> None:
     """Compare partitioners on MODELS (ONNX files) and on generated graphs."""
     pin(core)
-    text = out.read_text(encoding="utf-8") if out.exists() else ""
     section = partition_section(models, host)
+    text = out.read_text(encoding="utf-8") if out.exists() else ""
     out.write_text(replace_section(text, "Partition", section), encoding="utf-8")
     click.echo(section)
 
