@@ -1,8 +1,8 @@
 """Artifacts on disk: a compiled model is found again without compiling.
 
 Read `cached_artifact` first. An artifact is stored under a key of everything it depends on: the
-graph with its parameters, the options, and the compiler's own source. So a changed compiler never
-meets an old artifact.
+graph with its parameters, the options, and the compiler's own source and figures. So a changed
+compiler never meets an old artifact.
 """
 
 from __future__ import annotations
@@ -86,10 +86,13 @@ def read_artifact(directory: Path) -> Artifact:
 
 @functools.cache
 def compiler_digest() -> str:
-    """SHA-256 (hexadecimal) of the package's Python source, in the order of its paths."""
-    root = Path(__file__).parent.parent
+    """SHA-256 (hexadecimal) of the package: its source and its shipped figures, by path."""
+    return _digest(Path(__file__).parent.parent)
+
+
+def _digest(root: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted((*root.rglob("*.py"), *root.rglob("*.json"))):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
