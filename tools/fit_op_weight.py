@@ -18,6 +18,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,10 @@ def sample_operators() -> Iterator[tuple[str, Graph]]:
         name = f"depthwise {kernel}x{kernel}/{stride} {side}x{side} {channels}"
         yield name, _conv(side, channels, channels, kernel, stride, groups=channels)
     for m, k, n in [(1, 1280, 1000), (64, 144, 288), (256, 64, 128), (128, 128, 512)]:
-        yield f"matmul {m}x{k}x{n}", _graph((m, k), lambda b, x, k=k, n=n: b.matmul(x, _ones(k, n)))
+        yield (
+            f"matmul {m}x{k}x{n}",
+            _graph((m, k), partial(_apply_with, GraphBuilder.matmul, _ones(k, n))),
+        )
     for side, channels in [(7, 1280), (14, 256)]:
         shape = (1, channels, side, side)
         yield (
@@ -91,9 +95,18 @@ def sample_operators() -> Iterator[tuple[str, Graph]]:
         shape = (1, channels, side, side)
         yield (
             f"scale {side}x{side} {channels}",
-            _graph(shape, lambda b, x, c=channels: b.mul(x, _ones(c, 1, 1))),
+            _graph(shape, partial(_apply_with, GraphBuilder.mul, _ones(channels, 1, 1))),
         )
         yield f"add {side}x{side} {channels}", _graph(shape, lambda b, x: b.add(x, x))
+
+
+def _apply_with(
+    operator: Callable[[GraphBuilder, Value, np.ndarray], Value],
+    constant: np.ndarray,
+    builder: GraphBuilder,
+    x: Value,
+) -> Value:
+    return operator(builder, x, constant)
 
 
 def _conv(side: int, cin: int, cout: int, kernel: int, stride: int = 1, groups: int = 1) -> Graph:
