@@ -7,6 +7,7 @@ is the shared loop; each producer is computed there, slides along with its windo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import ScheduleError
@@ -46,12 +47,19 @@ def schedule_rows(
     for axis in reversed(guarded_axes(output)):
         if axis not in (output.axes[_ROW].name, lane):
             schedule.apply(peel, output.loop(axis))
-    tile_piece(schedule, roles_of(plan.pieces[-1]), lanes[-1], target, fixed=_ROW + 1)
+    tile_piece(schedule, _along_columns(roles_of(plan.pieces[-1])), lanes[-1], target, _ROW + 1)
     for piece, width in reversed(list(zip(plan.pieces[:-1], lanes[:-1], strict=True))):
         _place(schedule, schedule.program.stage(piece.output), shared)
-        tile_piece(schedule, roles_of(piece), width, target, inner=_ROW + 1)
+        part = _along_columns(roles_of(piece))
+        tile_piece(schedule, part, width, target, inner=_ROW + 1)
     for piece in plan.pieces[:-1]:
         _slide(schedule, schedule.program.stage(piece.output), shared)
+
+
+def _along_columns(part: Roles) -> Roles:
+    """The roles with tiles along the columns, as the rows are the shared loop."""
+    columns = part.output.axes[_ROW + 1].name
+    return replace(part, row_axis=None if part.tile_axis == columns else columns)
 
 
 def _slide(schedule: Schedule, producer: Stage, shared: str) -> None:
