@@ -27,10 +27,9 @@ from ago.partition import (
 from ago.pipeline import Compilation, compile_graph
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
-from ago.runtime.build import build_cached
-from ago.runtime.library import Library, aligned_array
+from ago.runtime.library import aligned_array
 from ago.runtime.net import Net
-from ago.runtime.store import cached_artifact
+from ago.runtime.store import cached_artifact, open_library
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
 
@@ -125,7 +124,7 @@ def load_net(
 
 def _open(artifact: Artifact, anatomy: Callable[[], Anatomy], progress: Progress) -> Net:
     """Build an artifact's library, or find it in the cache, and load it."""
-    library = Library(build_cached(artifact, progress=progress), artifact.name)
+    library = open_library(artifact, progress)
     weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
     weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
     return Net(artifact, library, weights, anatomy)

@@ -1,4 +1,4 @@
 """Intensive fusion: several complex operators in one loop nest.
 
-Read `rows.find_row_plan` first.
+Read `rows.find_row_plans` first.
 """

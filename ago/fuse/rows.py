@@ -101,7 +101,7 @@ def _follows(program: Program, producer: Piece, consumer: Piece, lanes: int) -> 
 
 
 def _row_step(program: Program, piece: Piece, stage: Stage, buffer: str) -> int:
-    """By how many rows of `buffer` a stage's window moves from row to row; 0 if that differs."""
+    """By how many rows of `buffer` a stage's window moves from row to row; 0 if none does."""
     output = program.stage(piece.output)
     axis = output.axes[_ROW].name
     loop = stage.loop(axis)

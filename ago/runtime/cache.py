@@ -105,11 +105,12 @@ class Cache:
         for _, key, size in sorted(aged):
             if excess <= 0:
                 break
-            removed += self._remove(key)
+            removed += self.discard(key)
             excess -= size
         return removed
 
-    def _remove(self, key: str) -> bool:
+    def discard(self, key: str) -> bool:
+        """Remove an entry, if it is there; returns whether it was."""
         with FileLock(self._locks / f"{key}.lock"):
             doomed = self._building / key
             shutil.rmtree(doomed, ignore_errors=True)

@@ -1,8 +1,8 @@
 """Artifacts on disk: a compiled model is found again without compiling.
 
-Read `cached_artifact` first. An artifact is stored under a key of everything it depends on: the
-graph with its parameters, the options, and the compiler's own source and figures. So a changed
-compiler never meets an old artifact.
+Read `cached_artifact` first; an entry that was damaged is made again. An artifact is stored under a
+key of everything it depends on: the graph with its parameters, the options, and the compiler's own
+source and figures. So a changed compiler never meets an old artifact.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ import dataclasses
 import functools
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 
+from ago.errors import CodegenError, DeviceError
 from ago.ir.graph import Graph
+from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.build import build_cached
 from ago.runtime.cache import Cache
+from ago.runtime.library import Library
 from ago.target import Target
 
 _DESCRIPTION = "artifact.json"
@@ -39,14 +44,45 @@ def cached_artifact(
     Returns:
         The artifact.
     """
+    store = cache or Cache()
+    key = _key(graph, settings)
+
+    def fill(directory: Path) -> None:
+        write_artifact(make(), directory)
+
+    try:
+        return read_artifact(store.get_or_build(key, fill))
+    except (OSError, ValueError, KeyError, TypeError, CodegenError):
+        store.discard(key)  # an entry that was damaged on disk
+        return read_artifact(store.get_or_build(key, fill))
+
+
+def open_library(artifact: Artifact, progress: Progress = silent) -> Library:
+    """Load an artifact's library from the cache, building it if it is not there or damaged.
+
+    Args:
+        artifact: A compiled model.
+        progress: Told how many C files are compiled.
+
+    Raises:
+        ToolchainError: There is no C compiler, or it failed.
+        DeviceError: The library cannot be loaded.
+    """
+    path = build_cached(artifact, progress=progress)
+    try:
+        return Library(path, artifact.name)
+    except DeviceError:
+        Cache().discard(path.parent.name)
+        return Library(build_cached(artifact, progress=progress), artifact.name)
+
+
+def _key(graph: Graph, settings: str) -> str:
+    """The key of an artifact: a digest of all that it depends on."""
     key = hashlib.sha256()
     for part in (*_graph_parts(graph), settings.encode(), compiler_digest().encode()):
         key.update(len(part).to_bytes(8, "little"))
         key.update(part)
-    entry = (cache or Cache()).get_or_build(
-        key.hexdigest(), lambda directory: write_artifact(make(), directory)
-    )
-    return read_artifact(entry)
+    return key.hexdigest()
 
 
 def write_artifact(artifact: Artifact, directory: Path) -> None:
@@ -59,6 +95,7 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
     description = {
         "name": artifact.name,
         "sources": dict(artifact.sources),
+        "weights_crc32": zlib.crc32(artifact.weights),
         "workspace_bytes": artifact.workspace_bytes,
         "inputs": [[info.name, list(info.shape)] for info in artifact.inputs],
         "outputs": [[info.name, list(info.shape)] for info in artifact.outputs],
@@ -70,12 +107,21 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
 
 
 def read_artifact(directory: Path) -> Artifact:
-    """The artifact that `write_artifact` wrote into a directory."""
+    """The artifact that `write_artifact` wrote into a directory.
+
+    Raises:
+        OSError: A file is missing.
+        ValueError: A file is damaged.
+        KeyError: The description lacks an entry.
+    """
     data = json.loads((directory / _DESCRIPTION).read_text(encoding="utf-8"))
+    weights = (directory / _WEIGHTS).read_bytes()
+    if zlib.crc32(weights) != data["weights_crc32"]:
+        raise ValueError(f"the weights in {directory} are damaged")
     return Artifact(
         name=data["name"],
         sources=data["sources"],
-        weights=(directory / _WEIGHTS).read_bytes(),
+        weights=weights,
         workspace_bytes=data["workspace_bytes"],
         inputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["inputs"]),
         outputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["outputs"]),

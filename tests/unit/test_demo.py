@@ -5,6 +5,7 @@ import pytest
 
 import ago
 from ago.options import Options
+from ago.partition import relay_style
 from ago.pipeline import Kernel, compile_graph
 from ago.target import resolve_target
 from tools.demo import innermost_loop, multiply_accumulates, pick_kernel
@@ -30,7 +31,7 @@ def kernels() -> tuple[Kernel, ...]:
     x = b.input("x", (1, 3, 6, 6))
     y = b.relu(b.conv(x, np.ones((5, 3, 3, 3), np.float32), name="conv"))
     graph = b.build(b.flatten(b.global_average_pool(y, name="pool"), name="flat"))
-    return compile_graph(graph, Options(resolve_target("portable"))).kernels
+    return compile_graph(graph, Options(resolve_target("portable")), relay_style).kernels
 
 
 def test_innermost_loop_is_the_longest_of_the_deepest() -> None:

@@ -1,17 +1,54 @@
-"""The key under which a compiled model is stored."""
+"""Artifacts on disk, found again and made again."""
 
+import numpy as np
 import pytest
 
-from ago.runtime.store import _digest
+import ago
+from ago.runtime.cache import Cache
+
+INPUT = np.array([[-1.0, 0.0, 2.0, np.inf]], np.float32)
 
 
-@pytest.mark.parametrize("changed", ["passes/fold.py", "cost_model/operator_weight.json"])
-def test_a_changed_file_of_the_compiler_changes_the_digest(tmp_path, changed):
-    for name in ("passes/fold.py", "cost_model/operator_weight.json", "notes.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("1", encoding="utf-8")
-    before = _digest(tmp_path)
-    (tmp_path / "notes.txt").write_text("2", encoding="utf-8")
-    assert _digest(tmp_path) == before
-    (tmp_path / changed).write_text("2", encoding="utf-8")
-    assert _digest(tmp_path) != before
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGO_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def clamp():
+    b = ago.GraphBuilder("clamp")
+    return ago.optimize(b.build(b.relu(b.input("x", (1, 4)))))
+
+
+def scale(factor):
+    """What a model of one weight makes of 1."""
+    b = ago.GraphBuilder("scale")
+    y = b.mul(b.input("x", (1, 4)), np.full((1, 4), factor, np.float32))
+    return ago.optimize(b.build(y))(np.ones((1, 4), np.float32))[0, 0]
+
+
+def entries(pattern):
+    return sorted((Cache().root / "entries").rglob(pattern))
+
+
+def test_the_second_time_nothing_is_compiled(monkeypatch):
+    clamp()
+
+    def fail(*args, **kwargs):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(ago.api, "compile_graph", fail)
+    np.testing.assert_array_equal(clamp()(INPUT), np.maximum(INPUT, 0))
+
+
+@pytest.mark.parametrize("damage", ["{", ""])
+@pytest.mark.parametrize("pattern", ["artifact.json", "weights.bin", "*.so", "*.dylib"])
+def test_a_damaged_entry_is_made_again(pattern, damage):
+    scale(3.0)
+    for path in entries(pattern):
+        path.unlink()  # not in place: the library is mapped
+        path.write_text(damage)
+    assert scale(3.0) == 3.0
+
+
+def test_a_graph_of_other_weights_is_another_model():
+    assert [scale(1.0), scale(2.0)] == [1.0, 2.0]
