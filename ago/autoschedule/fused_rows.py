@@ -12,7 +12,7 @@ from dataclasses import replace
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import ScheduleError
 from ago.fuse.pieces import Piece
-from ago.fuse.rows import RowPlan
+from ago.fuse.rows import ROW, RowPlan
 from ago.fuse.shape import Roles, guarded_axes
 from ago.ir.nest import Stage
 from ago.schedule.compute_at import compute_at
@@ -22,8 +22,6 @@ from ago.schedule.slide import slide
 from ago.schedule.specialize import specialize
 from ago.schedule.trace import Schedule
 from ago.target import Target
-
-_ROW = 1
 
 RolesOf = Callable[[Piece], Roles]
 
@@ -42,23 +40,23 @@ def schedule_rows(
     """
     last = plan.pieces[-1].output
     output = schedule.program.stage(last)
-    shared = output.loop(output.axes[_ROW].name)
+    shared = output.loop(output.axes[ROW].name)
     lane = roles_of(plan.pieces[-1]).lane_axis
     for axis in reversed(guarded_axes(output)):
-        if axis not in (output.axes[_ROW].name, lane):
+        if axis not in (output.axes[ROW].name, lane):
             schedule.apply(peel, output.loop(axis))
-    tile_piece(schedule, _along_columns(roles_of(plan.pieces[-1])), lanes[-1], target, _ROW + 1)
+    tile_piece(schedule, _along_columns(roles_of(plan.pieces[-1])), lanes[-1], target, ROW + 1)
     for piece, width in reversed(list(zip(plan.pieces[:-1], lanes[:-1], strict=True))):
         _place(schedule, schedule.program.stage(piece.output), shared)
         part = _along_columns(roles_of(piece))
-        tile_piece(schedule, part, width, target, inner=_ROW + 1)
+        tile_piece(schedule, part, width, target, inner=ROW + 1)
     for piece in plan.pieces[:-1]:
         _slide(schedule, schedule.program.stage(piece.output), shared)
 
 
 def _along_columns(part: Roles) -> Roles:
     """The roles with tiles along the columns, as the rows are the shared loop."""
-    columns = part.output.axes[_ROW + 1].name
+    columns = part.output.axes[ROW + 1].name
     return replace(part, row_axis=None if part.tile_axis == columns else columns)
 
 
@@ -68,17 +66,17 @@ def _slide(schedule: Schedule, producer: Stage, shared: str) -> None:
     Producers come first: a window is plain only while its reader's own has not begun to slide.
     """
     try:
-        schedule.apply(slide, producer.name, producer.axes[_ROW].name, shared)
+        schedule.apply(slide, producer.name, producer.axes[ROW].name, shared)
     except ScheduleError as refusal:
         if refusal.code != "no-window":
             raise
-    schedule.apply(fold_storage, producer.buffer, _ROW, shared)
+    schedule.apply(fold_storage, producer.buffer, ROW, shared)
 
 
 def _place(schedule: Schedule, producer: Stage, shared: str) -> None:
     """Compute a producer at the shared loop, each row's guards tested once."""
     schedule.apply(compute_at, producer.name, shared)
-    row = producer.axes[_ROW].name
+    row = producer.axes[ROW].name
     for axis in reversed(guarded_axes(producer)):
         if axis == row:
             _split_guards(schedule, producer.loop(axis))

@@ -14,13 +14,13 @@ from itertools import pairwise
 
 from ago.cost_model.analytic import stream_cycles
 from ago.fuse.pieces import Piece, readers
-from ago.fuse.shape import stage_loads
+from ago.fuse.shape import reduction_axis, stage_loads
 from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.target import Target
 
-_ROW = 1
+ROW = 1
 """Dimension of the rows in a tensor `[batch, rows, columns, channels]`."""
 
 
@@ -101,18 +101,24 @@ def _follows(program: Program, producer: Piece, consumer: Piece, lanes: int) -> 
 
 
 def _row_step(program: Program, piece: Piece, stage: Stage, buffer: str) -> int:
-    """By how many rows of `buffer` a stage's window moves from row to row; 0 if none does."""
+    """By how many rows of `buffer` a stage's window moves from row to row; 0 if none does.
+
+    `stage` is the piece's output or its reduction.
+    """
     output = program.stage(piece.output)
-    axis = output.axes[_ROW].name
-    loop = stage.loop(axis)
-    steps = {
-        load.index[_ROW].coefficient(loop)
-        for load in stage_loads(stage)
-        if load.buffer == buffer
-        and not any(loop in variables(i) for d, i in enumerate(load.index) if d != _ROW)
-    }
-    same_name = any(a.name == axis for a in stage.axes)
-    return steps.pop() if same_name and len(steps) == 1 else 0
+    axis = output.axes[ROW].name
+    own = axis if stage.name == output.name else reduction_axis(output, stage, axis)
+    if own is None:
+        return 0
+    loop = stage.loop(own)
+    steps: set[int] = set()
+    for load in stage_loads(stage):
+        if load.buffer != buffer:
+            continue
+        if any(loop in variables(i) for d, i in enumerate(load.index) if d != ROW):
+            return 0
+        steps.add(load.index[ROW].coefficient(loop))
+    return steps.pop() if len(steps) == 1 else 0
 
 
 def _window(program: Program, consumer: Piece, buffer: str) -> int:
@@ -125,7 +131,7 @@ def _window(program: Program, consumer: Piece, buffer: str) -> int:
             reach = 1
             for axis in stage.axes:
                 if axis.kind == "reduce":
-                    step = abs(load.index[_ROW].coefficient(stage.loop(axis.name)))
+                    step = abs(load.index[ROW].coefficient(stage.loop(axis.name)))
                     reach += step * (axis.extent - 1)
             widest = max(widest, reach)
     return widest
@@ -138,10 +144,10 @@ def _gain(program: Program, chain: Sequence[Piece], target: Target) -> float:
         buffer = program.buffer(program.stage(producer.output).buffer)
         nbytes = 4.0 * math.prod(buffer.shape)
         window = _window(program, consumer, buffer.name)
-        tensors.append((nbytes, nbytes * window / buffer.shape[_ROW]))
+        tensors.append((nbytes, nbytes * window / buffer.shape[ROW]))
     weights = sum(_weights(program, piece) for piece in chain)
     near = sum(ring for _, ring in tensors) + weights
-    rows = program.stage(chain[-1].output).axes[_ROW].extent
+    rows = program.stage(chain[-1].output).axes[ROW].extent
     apart = sum(stream_cycles(target, 3 * nbytes, nbytes) for nbytes, _ in tensors)
     together = sum(stream_cycles(target, 2 * nbytes, near) for nbytes, _ in tensors)
     return apart - together - stream_cycles(target, rows * weights, near)
