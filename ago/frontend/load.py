@@ -161,7 +161,10 @@ class _Import:
         known = ChainMap(self._types, self._inferred())
         shown = ", ".join(str(known.get(value, "?")) if value else "-" for value in node.inputs)
         operator = f"{node.domain}.{node.op}" if node.domain else node.op
-        self._problems.append(f"node {node.name!r} ({operator}): {reason}; inputs: {shown or '-'}")
+        attributes = _attributes_text(node)
+        self._problems.append(
+            f"node {node.name!r} ({operator}): {reason}{attributes}; inputs: {shown or '-'}"
+        )
 
     def _guess_outputs(self, node: RawNode) -> None:
         """Go on behind a refused node with the types that onnx knows of its outputs."""
@@ -206,3 +209,13 @@ class _Import:
             for node in self._nodes
         ]
         self._nodes.append(Node(value, "Identity", (source,), (value,), {}, (kind,)))
+
+
+def _attributes_text(node: RawNode) -> str:
+    """The attributes that the file gives a node, shortened; empty if there are none."""
+    plain = (int, float, str, tuple)
+    texts = []
+    for key, value in sorted(node.attrs.items()):
+        text = repr(value) if isinstance(value, plain) else type(value).__name__
+        texts.append(f"{key}={text if len(text) <= 40 else text[:37] + '...'}")
+    return f"; attributes: {', '.join(texts)}" if texts else ""

@@ -333,6 +333,18 @@ def test_all_unsupported_nodes_are_reported_at_once():
     )
 
 
+def test_a_report_shows_the_attributes_shortened():
+    node = helper.make_node(
+        "LSTM", ["x", "w", "r"], ["y"], name="lstm", hidden_size=3, activations=["Sigmoid"] * 9
+    )
+    shapes = {"x": (1, 1, 2), "w": (1, 12, 2), "r": (1, 12, 3)}
+    with pytest.raises(UnsupportedError) as error:
+        load(make_model([node], shapes, ["y"]))
+    (problem,) = error.value.problems
+    assert "the operator is not supported; attributes: activations=('Sigmoid'" in problem
+    assert "..., hidden_size=3; inputs: f32[1,1,2], f32[1,12,2], f32[1,12,3]" in problem
+
+
 def test_consequences_of_an_unsupported_node_are_not_reported():
     nodes = [
         helper.make_node("NonZero", ["x"], ["where"], name="cause"),
