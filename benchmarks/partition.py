@@ -11,7 +11,7 @@ import datetime
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -129,16 +129,42 @@ def end_to_end_table(models: Sequence[str], rounds: int = 15) -> str:
             nets = {name: ago.optimize(model, partitioner=name) for name in ("affix", "relay")}
         except UnsupportedError:
             continue
-        times: dict[str, list[float]] = {name: [] for name in nets}
-        for number in range(rounds):
-            for name in list(nets)[:: 1 if number % 2 else -1]:
-                times[name].append(_inference_seconds(nets[name]))
-        ratio = statistics.median(a / r for a, r in zip(*times.values(), strict=True))
+        ratio = _ratios(nets, "relay", rounds)["affix"]
         sizes = [f"{net.artifact.workspace_bytes / 2**20:.2f}" for net in nets.values()]
         steps = [str(len(net.artifact.steps)) for net in nets.values()]
         rows.append((f"`{Path(model).stem}`", f"{ratio:.3f}", *steps, *sizes))
     header = ("model", "time, affix / relay", "functions, affix", "relay", "MiB, affix", "relay")
     return markdown_table(header, rows)
+
+
+def threshold_time_table(models: Sequence[str], rounds: int = 15) -> str:
+    """Time of one inference with affix, over that with relay, for several thresholds."""
+    rows = []
+    for model in models:
+        try:
+            nets = {"relay": ago.optimize(model, partitioner="relay")}
+        except UnsupportedError:
+            continue
+        for threshold in THRESHOLDS:
+            nets[f"{threshold:g}"] = ago.optimize(
+                model, partitioner="affix", weight_threshold=threshold
+            )
+        ratios = _ratios(nets, "relay", rounds)
+        cells = [f"{ratios[f'{threshold:g}']:.3f}" for threshold in THRESHOLDS]
+        rows.append((f"`{Path(model).stem}`", *cells))
+    return markdown_table(("model", *(f"T = {t:g}" for t in THRESHOLDS)), rows)
+
+
+def _ratios(nets: Mapping[str, Net], base: str, rounds: int) -> dict[str, float]:
+    """Each model's time over that of `base`: the median over rounds, whose order alternates."""
+    times: dict[str, list[float]] = {name: [] for name in nets}
+    for number in range(rounds):
+        for name in list(nets)[:: 1 if number % 2 else -1]:
+            times[name].append(_inference_seconds(nets[name]))
+    return {
+        name: statistics.median(a / b for a, b in zip(found, times[base], strict=True))
+        for name, found in times.items()
+    }
 
 
 def _inference_seconds(net: Net) -> float:
@@ -205,6 +231,12 @@ in the cache.
 The ratio is the median over rounds that alternate; MiB is the workspace.
 
 {end_to_end_table(models)}
+### The threshold: time of one inference over that with relay
+
+{threshold_time_table(models)}
+The default lies where the times are lowest and flat: smaller thresholds cut blocks apart, so that
+their intermediate tensors go through memory; larger ones make long functions that gain nothing.
+
 ### CPU time, ms, by number of operators
 
 The exponent is that of growth from 100 to 10,000 operators.
