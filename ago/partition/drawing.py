@@ -7,6 +7,7 @@ an edge to another column ends in a numbered mark at both ends.
 
 from __future__ import annotations
 
+import colorsys
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,7 +158,13 @@ def _box(vertex: Vertex, group: int, place: Place) -> str:
     return (
         f"<g><title>{tooltip}</title>"
         f'<rect x="{place.x - width / 2:g}" y="{place.y:g}" width="{width}" height="{height}" '
-        f'rx="4" fill="hsl({hue:.0f} 70% 80%)" stroke="#333" stroke-width="{border}"/>'
+        f'rx="4" fill="{_pastel(hue)}" stroke="#333" stroke-width="{border}"/>'
         f'<text x="{place.x:g}" y="{place.y + 15:g}" text-anchor="middle">{label} · {group}</text>'
         "</g>"
     )
+
+
+def _pastel(hue: float) -> str:
+    """A light colour as `#rrggbb`, which every viewer knows; `hue` in degrees."""
+    channels = colorsys.hls_to_rgb(hue % 360 / 360, 0.8, 0.7)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
