@@ -23,6 +23,7 @@ from ago.errors import UnsupportedError
 from ago.partition import DEFAULT_THRESHOLD, DependencyGraph, Edge, Vertex
 from ago.partition.cluster import cluster
 from ago.partition.contraction import AFFIX_RULES, EXACT_RULES
+from ago.partition.drawing import draw_partition
 from ago.partition.relay import relay_groups
 from ago.partition.report import COLUMNS, compare
 from ago.runtime.net import Net
@@ -202,6 +203,16 @@ def _seconds(partition: Partitioner, graph: DependencyGraph) -> float:
     return best
 
 
+def draw_models(models: Sequence[str], folder: Path) -> None:
+    """Draw the affix partition of each model's structure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for model in models:
+        graph, name = read_structure(model), Path(model).stem
+        groups = PARTITIONERS["affix"](graph)
+        title = f"{name}, affix: {len(set(groups))} subgraphs"
+        (folder / f"{name}.svg").write_text(draw_partition(graph, groups, title), "utf-8")
+
+
 def partition_section(models: Sequence[str], host: str) -> str:
     """All tables, with the words they need."""
     date = datetime.datetime.now(tz=datetime.UTC).date()
@@ -249,8 +260,16 @@ The exponent is that of growth from 100 to 10,000 operators.
 @click.option("--core", default=0, help="The CPU to run on.")
 @click.option("--host", default="this machine", help="What the machine is.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=RESULTS)
-def main(models: tuple[str, ...], core: int, host: str, out: Path) -> None:
+@click.option(
+    "--draw",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Only draw each model's affix partition, an SVG file a model, into this folder.",
+)
+def main(models: tuple[str, ...], core: int, host: str, out: Path, draw: Path | None) -> None:
     """Compare partitioners on MODELS (ONNX files) and on generated graphs."""
+    if draw is not None:
+        draw_models(models, draw)
+        return
     pin(core)
     section = partition_section(models, host)
     text = out.read_text(encoding="utf-8") if out.exists() else ""
