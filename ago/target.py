@@ -74,6 +74,11 @@ class Target:
     l3_bytes: int
     line_bytes: int = 64
 
+    @property
+    def multiplies_by_lane(self) -> bool:
+        """Whether an FMA takes one lane of a vector as a factor, so that a load feeds many."""
+        return self.isa == "neon"
+
 
 def _neon(
     name: str,

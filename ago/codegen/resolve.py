@@ -33,7 +33,7 @@ from ago.ir.nest import (
 )
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
-from ago.ir.value import Condition, Load, Select, Value, map_value
+from ago.ir.value import Condition, Load, Value, map_value, select_conditions
 
 _CUT = re.compile(r"\.cut\d+$")
 
@@ -248,7 +248,7 @@ def _guards(body: tuple[Stmt, ...], context: _Context) -> Iterator[_Site]:
                 yield from _tested(stmt.condition, context)
                 yield from _guards(stmt.body, context)
             case Store() | Update() | Reduce():
-                for condition in _conditions(stmt.value):
+                for condition in select_conditions(stmt.value):
                     yield from _tested(condition, context)
 
 
@@ -256,17 +256,6 @@ def _tested(condition: Condition, context: _Context) -> Iterator[_Site]:
     for index in condition:
         if context.inside or variables(index) & context.expanded:
             yield index, context
-
-
-def _conditions(value: Value) -> Iterator[Condition]:
-    found: list[Condition] = []
-
-    def visit(part: Value) -> None:
-        if isinstance(part, Select):
-            found.append(part.condition)
-
-    map_value(value, visit)
-    return iter(found)
 
 
 def _accesses(leaf: Stmt) -> Iterable[tuple[str, tuple[Index, ...]]]:

@@ -113,11 +113,11 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
     for operand in problem.operands:
         if operand.along_lanes:
             needed += 1 if operand.along_rows else tile.vectors
-        elif operand.along_rows and target.isa == "neon":
+        elif operand.along_rows and target.multiplies_by_lane:
             needed += tile.rows if operand.along_reduction else _NEON_SCALARS
         else:
             needed += 1
-    spare = 1 if target.isa == "neon" else 0
+    spare = 1 if target.multiplies_by_lane else 0
     return needed + spare <= target.vector_registers
 
 
@@ -169,7 +169,7 @@ def keeps_window(problem: TileProblem, tile: Tile, taken: int, target: Target) -
         taken: Steps inside the window's loop that are unrolled already, neighbours in memory.
         target: Registers and lanes.
     """
-    if target.isa != "neon":
+    if not target.multiplies_by_lane:
         return False
     needed = tile.rows * tile.vectors + tile.vectors + _window_vectors(problem, tile, taken, target)
     return needed < target.vector_registers
@@ -208,7 +208,7 @@ def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -
     if operand.row_step and operand.along_lanes and problem.window > 1:
         distinct = (tile.rows - 1) * operand.row_step + problem.window
         return lanes * min(1.0, distinct / (tile.rows * problem.window)) * tile.rows
-    if operand.along_reduction and target.isa == "neon":
+    if operand.along_reduction and target.multiplies_by_lane:
         return lanes * tile.rows / target.lanes
     unrolled = problem.window * problem.inner_steps
     short = unrolled * tile.rows * tile.vectors <= MAX_UNROLLED

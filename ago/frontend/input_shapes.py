@@ -5,7 +5,7 @@ Read `input_types` first. Invariant: afterwards every extent is a positive numbe
 
 from __future__ import annotations
 
-import operator
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 
 from ago.errors import InputError, ModelError
@@ -66,12 +66,9 @@ def _refuse_unknown(
 
 def _extent(what: str, extent: object) -> int:
     """Return an extent given by the caller: a positive int of Python or of numpy."""
-    try:
-        number = operator.index(extent)  # type: ignore[arg-type]
-    except TypeError:
-        raise InputError(f"{what} must be a whole number, not {extent!r}") from None
-    if isinstance(extent, bool):
+    if not isinstance(extent, numbers.Integral) or isinstance(extent, bool):
         raise InputError(f"{what} must be a whole number, not {extent!r}")
+    number = int(extent)
     if number < 1:
         raise InputError(f"{what} must be positive, not {number}")
     return number

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
-from ago.ir.index import Index, Var
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.cache_write import cache_write
 from ago.schedule.inline import inline
 from ago.schedule.trace import Schedule
+from ago.schedule.tree import plain_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,10 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
         axis.extent == 1 or reduction_axis(reader, reduction, axis.name) for axis in reader.axes
     )
     plain = all(
-        _is_shifted(index)
+        plain_variable(index - index.const) is not None
         for load, _ in loads(reader.value)
         if load.buffer == reduction.buffer
         for index in load.index
     )
     chooses = len({guard for _, guard in loads(reader.value)}) > 1
     return reader.name if once and plain and not chooses else None
-
-
-def _is_shifted(index: Index) -> bool:
-    """Whether an index is one variable, or none, and a constant."""
-    match index.terms:
-        case () | ((Var(), 1),):
-            return True
-    return False

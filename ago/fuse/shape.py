@@ -5,13 +5,13 @@ Read `Roles` first. Everything here looks at loops, accesses and sizes, never at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ago.ir.index import FloorDiv, Index, Var, var, variables
+from ago.ir.index import FloorDiv, Index, var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
-from ago.ir.value import Condition, Load, Select, Value, loads
+from ago.ir.value import Load, loads, select_conditions
+from ago.schedule.tree import plain_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def plain_stages(program: Program) -> list[str]:
         if stage.reduce is None
         and not stage.guard
         and program.buffer(stage.buffer).scope == "workspace"
-        and all(_is_variable(i) or i == Index() for i in stage.index)
+        and all(plain_variable(i) is not None for i in stage.index)
     ]
 
 
@@ -64,13 +64,6 @@ def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) 
     tiled = lane or (shared[-1] if shared else None)
     others = sorted((a for a in output.axes if a.name != tiled), key=lambda a: a.extent > 1)
     return Roles(output, reduction, lane, tiled, others[-1].name if others else None)
-
-
-def _is_variable(index: Index) -> bool:
-    match index.terms:
-        case ((Var(_), 1),):
-            return index.const == 0
-    return False
 
 
 def _lane_axis(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> str | None:
@@ -169,12 +162,5 @@ def reduction_axis(output: Stage, reduction: Stage, axis: str) -> str | None:
 
 def guarded_axes(stage: Stage) -> list[str]:
     """Axes on which a select in the stage's value depends, innermost first."""
-    names = {n for c in _conditions(stage.value) for n in variables(c)}
+    names = {n for part in select_conditions(stage.value) for c in part for n in variables(c)}
     return [a.name for a in reversed(stage.axes) if stage.loop(a.name) in names]
-
-
-def _conditions(value: Value) -> Condition:
-    if isinstance(value, Select):
-        return value.condition + _conditions(value.then) + _conditions(value.otherwise)
-    args: Sequence[Value] = getattr(value, "args", ())
-    return tuple(c for arg in args for c in _conditions(arg))

@@ -94,6 +94,20 @@ def loads(value: Value, guard: Condition = ()) -> Iterator[tuple[Load, Condition
             return
 
 
+def select_conditions(value: Value) -> Iterator[Condition]:
+    """The condition of each select in `value`, outer ones first."""
+    match value:
+        case Call(_, args):
+            for arg in args:
+                yield from select_conditions(arg)
+        case Select(condition, then, otherwise):
+            yield condition
+            yield from select_conditions(then)
+            yield from select_conditions(otherwise)
+        case _:
+            return
+
+
 def map_value(value: Value, change: Callable[[Value], Value | None]) -> Value:
     """Rebuild `value` top-down: what `change` returns replaces a subtree; None recurses."""
     replaced = change(value)

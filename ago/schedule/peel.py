@@ -10,7 +10,7 @@ from ago.ir.index import Index, Var, as_index
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, leaves, rename_loops, walk
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
-from ago.ir.value import Condition, Select, Value
+from ago.ir.value import select_conditions
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import (
     constant_extent,
@@ -162,12 +162,4 @@ def guards_below(
             case _:
                 values = (stmt.init, stmt.value) if isinstance(stmt, Reduce) else (stmt.value,)
                 for value in values:
-                    yield from ((c, loops) for c in _select_conditions(value))
-
-
-def _select_conditions(value: Value) -> Condition:
-    """All conditions of the selects in `value`."""
-    if isinstance(value, Select):
-        inner = _select_conditions(value.then) + _select_conditions(value.otherwise)
-        return value.condition + inner
-    return tuple(c for arg in getattr(value, "args", ()) for c in _select_conditions(arg))
+                    yield from ((c, loops) for part in select_conditions(value) for c in part)
