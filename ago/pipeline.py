@@ -31,6 +31,7 @@ from ago.partition import (
     Partitioner,
     Subgraph,
     find_partitioner,
+    order_for_memory,
     strip_views,
 )
 from ago.passes import (
@@ -138,7 +139,7 @@ def compile_graph(
     graph = run_passes(graph, target)
     require_lowerings(graph.nodes)
     partition = (partitioner or find_partitioner(DEFAULT_PARTITIONER))(graph)
-    work = strip_views(graph, partition)
+    work = order_for_memory(graph, strip_views(graph, partition))
     schedules: dict[str, tuple[Program, Trace]] = {}
     kernels: list[Kernel] = []
     for number, subgraph in enumerate(work.subgraphs):

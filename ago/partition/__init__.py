@@ -12,7 +12,7 @@ from ago.partition.partition import Partition, Subgraph, make_partition
 from ago.partition.relay import relay_style
 from ago.partition.single import one_by_one
 from ago.partition.summary import PartitionSummary, summarise
-from ago.partition.views import strip_views
+from ago.partition.views import order_for_memory, strip_views
 
 __all__ = [
     "DEFAULT_PARTITIONER",
@@ -31,6 +31,7 @@ __all__ = [
     "find_partitioner",
     "make_partition",
     "one_by_one",
+    "order_for_memory",
     "relay_style",
     "strip_views",
     "summarise",

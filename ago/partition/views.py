@@ -1,7 +1,7 @@
 """Subgraphs without the nodes that need no code: views of memory.
 
-Read `strip_views` first. Invariant: a value that a view shows, or that lies in a view's memory, is
-an output of what is compiled, so that it has a place of its own.
+Read `strip_views` first, then `order_for_memory`. Invariant: a value that a view shows, or that
+lies in a view's memory, is an output of what is compiled, so that it has a place of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ago.ir.graph import Graph, Node
+from ago.memory import Task, aligned, lowest_peak
 from ago.partition.partition import Partition, Subgraph, boundary
 from ago.passes import is_view
 
@@ -44,6 +45,32 @@ def strip_views(graph: Graph, partition: Partition) -> Work:
     names = frozenset(node.name for node in views)
     parts = [part for s in partition.subgraphs for part in _parts(graph, s.nodes, names)]
     return Work(tuple(boundary(graph, nodes) for nodes in parts), _sources(views))
+
+
+def order_for_memory(graph: Graph, work: Work) -> Work:
+    """Let the subgraphs run in an order in which few bytes are live at once.
+
+    Args:
+        graph: The graph, with layouts.
+        work: Its subgraphs and views.
+
+    Returns:
+        The same subgraphs in another order of execution, or in the same one if none needs less.
+    """
+
+    def roots(values: Sequence[str]) -> tuple[str, ...]:
+        return tuple(work.views.get(value, value) for value in values)
+
+    tasks = [Task(roots(part.outputs), roots(part.inputs)) for part in work.subgraphs]
+    outside = {*graph.inputs, *graph.outputs}
+    sizes = {
+        value: aligned(graph.type_of(value).nbytes)
+        for task in tasks
+        for value in task.writes
+        if value not in outside
+    }
+    order = lowest_peak(tasks, sizes)
+    return Work(tuple(work.subgraphs[number] for number in order), work.views)
 
 
 def _parts(graph: Graph, nodes: Sequence[Node], views: frozenset[str]) -> list[list[Node]]:

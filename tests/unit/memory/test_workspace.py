@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,26 @@ def test_the_bound_is_the_most_that_lives_at_once(found):
         sum(aligned(t.nbytes) for t in found if t.first <= step <= t.last) for step in range(16)
     ]
     assert plan_workspace(found).lower_bound == max(live)
+
+
+@given(tensors().filter(lambda found: len(found) <= 6))
+def test_small_plans_are_as_small_as_any(found):
+    def placed(order: Iterable[Tensor]) -> int:
+        spans: list[tuple[int, int, Tensor]] = []
+        for tensor in order:
+            size, at = aligned(tensor.nbytes), 0
+            for start, end, other in sorted(spans, key=lambda span: span[:2]):
+                if tensor.overlaps(other):
+                    if at + size <= start:
+                        break
+                    at = max(at, end)
+            spans.append((at, at + size, tensor))
+        return max((end for _, end, _ in spans), default=0)
+
+    # Placing tensors in the order of a best plan's offsets, each as low as it can be, is a best
+    # plan again; so the orders of all permutations hold one.
+    best = min(placed(order) for order in itertools.permutations(found))
+    assert plan_workspace(found).nbytes == best
 
 
 def test_a_chain_needs_two_tensors_at_a_time():
