@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from ago.models import MODELS
+from ago.tune.machine import measure_machine
 from benchmarks.end_to_end import comparison_section, instruction_section
 from benchmarks.kernels import grid_section, model_section
-from benchmarks.machine import measure, table
+from benchmarks.machine import table
 from benchmarks.tables import RESULTS, pin, replace_section
 
 _METHOD = """\
@@ -49,7 +50,7 @@ def main(models: tuple[str, ...], core: int, host: str, out: Path) -> None:
         click.echo(f"wrote {title}")
 
     date = datetime.datetime.now(tz=datetime.UTC).date()
-    machine = measure()
+    machine = measure_machine()
     write("Machine", _METHOD.format(date=date, host=host) + "\n" + table(machine))
     if models:
         write("End to end", comparison_section(models))

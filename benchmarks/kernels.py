@@ -22,8 +22,8 @@ from ago.models import MODELS
 from ago.options import Options
 from ago.partition import relay_style
 from ago.pipeline import compile_graph
+from ago.tune.machine import Level, Machine, PeakProbe, measure_machine
 from benchmarks.grid import grid
-from benchmarks.machine import Level, Machine, PeakProbe, measure
 from benchmarks.steps import Model, Timing, time_steps
 from benchmarks.tables import markdown_table, pin
 
@@ -162,7 +162,7 @@ def grid_section(machine: Machine) -> str:
 def main(models: tuple[str, ...], with_grid: bool, core: int) -> None:
     """Time the kernels of MODELS: ONNX files, or networks that come with AGO."""
     pin(core)
-    machine = measure()
+    machine = measure_machine()
     if models:
         click.echo(model_section(models, machine))
     if with_grid:

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -20,10 +21,11 @@ from ago.ir.workload import workload_key
 from ago.pipeline import Compilation
 from ago.runtime.build import build_cached
 from ago.runtime.library import aligned_array
-from benchmarks.machine import PeakProbe, batch_size
-from benchmarks.native import load_native
+from ago.runtime.native import load_native
+from ago.tune.machine import PeakProbe, batch_size
 from benchmarks.workloads import Workload, workload_of
 
+_REPEAT_FILE = Path(__file__).parent / "c" / "repeat.c"
 _ROUNDS = 12
 _SWEEPS = 3
 
@@ -62,7 +64,7 @@ class Model:
         self.compilation = compilation
         artifact = compilation.artifact
         path = build_cached(artifact)
-        ffi, native = load_native("repeat.c", _REPEAT, artifact.target)
+        ffi, native = load_native(_REPEAT_FILE, _REPEAT, artifact.target)
         ffi.cdef(f"int32_t {artifact.name}_step(int32_t, {_TYPES});")
         self._library = ffi.dlopen(str(path))
         self._step = ffi.addressof(self._library, f"{artifact.name}_step")

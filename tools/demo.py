@@ -36,7 +36,7 @@ from ago.runtime.device import max_error, run_emulated
 from ago.runtime.net import Net
 from ago.runtime.verify import random_inputs
 from ago.target import resolve_target
-from benchmarks.machine import PeakProbe
+from ago.tune.machine import PeakProbe
 
 DEVICE = "cortex-a76"
 RUNS = 50

@@ -1,5 +1,13 @@
-"""Measuring schedules on a machine."""
+"""Measuring schedules, and the machine that runs them."""
 
-from ago.tune.measure import Candidate, measure_candidates
+from ago.tune.machine import Machine, PeakProbe, measure_machine
+from ago.tune.measure import Candidate, measure_candidates, run_candidate
 
-__all__ = ["Candidate", "measure_candidates"]
+__all__ = [
+    "Candidate",
+    "Machine",
+    "PeakProbe",
+    "measure_candidates",
+    "measure_machine",
+    "run_candidate",
+]

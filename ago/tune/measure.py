@@ -1,8 +1,8 @@
 """Timing many candidate functions of one workload on this machine.
 
-Read `measure_candidates` first. All candidates are compiled in one file and loaded as one library;
-they share their buffers, and of two calls in a row the second is timed, so that no candidate pays
-for the cache that another left behind.
+Read `measure_candidates` first, then `run_candidate`. All candidates are compiled in one file and
+loaded as one library; they share their buffers, and of two calls in a row the second is timed, so
+that no candidate pays for the cache that another left behind.
 """
 
 from __future__ import annotations
@@ -78,6 +78,34 @@ def measure_candidates(
         calls = _bind(library, list(distinct.values()), arrays)
         best = dict(zip(distinct, _time_all(calls, rounds), strict=True))
     return [best[c.function.key] for c in candidates]
+
+
+def run_candidate(
+    candidate: Candidate,
+    arrays: Mapping[str, Array],
+    target: Target,
+    intrinsics: Intrinsics,
+    *,
+    toolchain: Toolchain | None = None,
+) -> None:
+    """Call a candidate once.
+
+    Args:
+        candidate: What to run.
+        arrays: A dense array for each parameter of its function, by buffer; outputs and workspace
+            are written.
+        target: The CPU; this machine must run its code.
+        intrinsics: Table that the function was generated with.
+        toolchain: By default whatever `find_toolchain` finds for the target.
+
+    Raises:
+        ToolchainError: No compiler was found, or it failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="ago-run-") as name:
+        compiler = toolchain or find_toolchain(target)
+        library = _build([candidate], target, intrinsics, compiler, Path(name))
+        (call,) = _bind(library, [candidate], arrays)
+        call()
 
 
 def _operands(candidates: Sequence[Candidate], seed: int) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""The examples in docstrings of `ago.ir` and `ago.schedule` do what they say."""
+"""The examples in docstrings of `ago.ir`, `ago.schedule` and `ago.lab` do what they say."""
 
 import doctest
 import importlib
@@ -11,9 +11,12 @@ import ago.schedule
 from ago.schedule.trace import PRIMITIVES
 
 MODULES = [
-    module.name
-    for package in (ago.ir, ago.schedule)
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    "ago.lab",
+    *(
+        module.name
+        for package in (ago.ir, ago.schedule)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ),
 ]
 
 
