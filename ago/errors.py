@@ -17,6 +17,10 @@ class ModelError(AgoError):
     """A model file or graph is broken: truncated, not ONNX, missing weights, open dimension."""
 
 
+class ElementTypeError(ModelError):
+    """An operator has no rule for the element types of its inputs."""
+
+
 class UnsupportedError(AgoError):
     """A valid model uses something AGO cannot compile.
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ago.errors import ModelError
 from ago.ir.graph import Graph, Node, TensorType
 from ago.ir.ops import OPERATORS, Attrs
+from ago.ir.tensor import numpy_dtype
 
 PerAxis: TypeAlias = int | Sequence[int]
 
@@ -47,6 +48,7 @@ class GraphBuilder:
     """Builds a `Graph`, one call an operator.
 
     Operands are values of earlier calls or constant arrays, which become float32 parameters.
+    `apply` reaches every canonical operator, also those without a method of their own.
     Tensors are in ONNX's order: `[N, C, spatial...]`.
 
     Args:
@@ -71,29 +73,70 @@ f32[1,4,4,4]
         self._values: dict[str, Value] = {}
         self._counts: Counter[str] = Counter()
 
-    def input(self, name: str, shape: Sequence[int]) -> Value:
-        """Declare a float32 input of the graph.
+    def input(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Value:
+        """Declare an input of the graph.
+
+        Args:
+            name: Its name.
+            shape: Its extents, in elements.
+            dtype: Short name of its element type.
 
         Raises:
-            ModelError: If the name is taken or an extent is not positive.
+            ModelError: If the name is taken, an extent is not positive, or the element type is
+                unknown.
         """
         extents = tuple(int(extent) for extent in shape)
         if min(extents, default=1) < 1:
             raise ModelError(f"input {name!r}: extents of {extents} must be positive")
-        value = self._define(name, TensorType(extents))
+        value = self._define(name, _tensor_type(name, extents, dtype))
         self._inputs[name] = value.type
         return value
 
-    def constant(self, data: npt.ArrayLike, name: str = "") -> Value:
-        """Add a parameter; `data` is stored as float32.
+    def constant(self, data: npt.ArrayLike, name: str = "", dtype: str = "f32") -> Value:
+        """Add a parameter.
+
+        Args:
+            data: Its elements; they are stored as `dtype`.
+            name: Its name.
+            dtype: Short name of its element type.
 
         Raises:
-            ModelError: If the name is taken.
+            ModelError: If the name is taken or the element type is unknown.
         """
-        array = np.array(data, dtype=np.float32)
-        value = self._define(name or self._fresh("constant"), TensorType(array.shape))
-        self._params[value.name] = array
+        name = name or self._fresh("constant")
+        kind = _tensor_type(name, np.shape(data), dtype)
+        value = self._define(name, kind)
+        self._params[name] = np.array(data, dtype=numpy_dtype(dtype))
         return value
+
+    def apply(self, op: str, *operands: Operand | None, name: str = "", **attrs: object) -> Value:
+        """Apply any canonical operator and return its first output.
+
+        Args:
+            op: Key of `ago.ir.ops.OPERATORS`.
+            operands: Its inputs; None is an absent optional one.
+            name: Name of the node and of its first output.
+            attrs: All its attributes.
+
+        Raises:
+            ModelError: If the operator is unknown or does not fit its inputs.
+        """
+        return self.apply_many(op, *operands, name=name, **attrs)[0]
+
+    def apply_many(
+        self, op: str, *operands: Operand | None, name: str = "", **attrs: object
+    ) -> tuple[Value, ...]:
+        """Apply any canonical operator, as `apply` does, and return all its outputs."""
+        if op not in OPERATORS:
+            raise ModelError(f"the operator {op!r} is unknown")
+        name = name or self._fresh(op.lower())
+        values = [
+            operand
+            if operand is None or isinstance(operand, Value)
+            else self.constant(operand, f"{name}.input{position}")
+            for position, operand in enumerate(operands)
+        ]
+        return self._apply_many(op, values, attrs, name)
 
     def conv(
         self,
@@ -311,17 +354,25 @@ f32[1,4,4,4]
         ]
 
     def _apply(self, op: str, operands: Sequence[Value], attrs: Attrs, name: str) -> Value:
+        return self._apply_many(op, operands, attrs, name)[0]
+
+    def _apply_many(
+        self, op: str, operands: Sequence[Value | None], attrs: Attrs, name: str
+    ) -> tuple[Value, ...]:
         for operand in operands:
-            if self._values.get(operand.name) != operand:
+            if operand is not None and self._values.get(operand.name) != operand:
                 raise ModelError(f"{op} {name!r}: {operand.name!r} is not a value of this builder")
+        kinds = [None if operand is None else operand.type for operand in operands]
         try:
-            types = OPERATORS[op].infer([operand.type for operand in operands], attrs)
+            types = OPERATORS[op].infer(kinds, attrs)
         except ModelError as error:
             raise ModelError(f"{op} {name!r}: {error}") from error
-        value = self._define(name, types[0])
-        inputs = tuple(operand.name for operand in operands)
-        self._nodes.append(Node(name, op, inputs, (name,), attrs, types))
-        return value
+        more = [f"{name}.{position}" for position in range(1, len(types))]
+        values = tuple(map(self._define, [name, *more], types))
+        inputs = tuple("" if operand is None else operand.name for operand in operands)
+        outputs = tuple(value.name for value in values)
+        self._nodes.append(Node(name, op, inputs, outputs, attrs, types))
+        return values
 
     def _define(self, name: str, kind: TensorType) -> Value:
         if not name or name in self._values:
@@ -335,6 +386,13 @@ f32[1,4,4,4]
             self._counts[stem] += 1
             if name not in self._values:
                 return name
+
+
+def _tensor_type(name: str, shape: tuple[int, ...], dtype: str) -> TensorType:
+    try:
+        return TensorType(shape, dtype)
+    except ValueError as error:
+        raise ModelError(f"{name!r}: {error}") from error
 
 
 def _per_axis(value: PerAxis, count: int) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Fixing the shapes of a model's inputs.
 
-Read `input_types` first. Invariant: afterwards every extent is a positive number.
+Read `input_types` first. Invariant: afterwards every extent is a number; 0 only
+where the file itself says so.
 """
 
 from __future__ import annotations
@@ -95,9 +96,7 @@ def _closed_shape(entry: RawInput, dims: Mapping[str, int], problems: list[str])
         extent = dims.get(dim) if isinstance(dim, str) else dim
         if extent is None:
             problems.append(_open_dimension(entry, axis))
-        elif extent < 1:
-            problems.append(f"input {entry.name!r}: axis {axis} is empty")
-        extents.append(extent or 1)
+        extents.append(1 if extent is None else extent)
     return tuple(extents)
 
 

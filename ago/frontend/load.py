@@ -1,7 +1,7 @@
 """From an ONNX model to a graph of canonical operators.
 
-Read `load` first. Invariant: nothing is guessed and nothing skipped; all unsupported nodes are
-reported at once.
+Read `load` first. Invariant: nothing is guessed and nothing skipped that an output depends on; all
+unsupported nodes are reported at once.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ago.errors import IRError, ModelError, UnsupportedError
+from ago.errors import ModelError, UnsupportedError
+from ago.frontend.control import choose_branch
+from ago.frontend.draft import GraphDraft
 from ago.frontend.folding import fold, fold_type
 from ago.frontend.input_shapes import input_types
 from ago.frontend.onnx_file import read_model
-from ago.frontend.onnx_ops import Canonical, Context, RefusalError, find_translator
-from ago.frontend.raw import AnyArray, RawModel, RawNode
-from ago.ir.graph import Graph, Node, TensorType
-from ago.ir.ops import OPERATORS
-from ago.ir.tensor import dtype_name
+from ago.frontend.onnx_functions import function_body
+from ago.frontend.onnx_ops import RefusalError, find_translator
+from ago.frontend.onnx_reference import reference_results
+from ago.frontend.raw import AnyArray, RawGraph, RawModel, RawNode
+from ago.frontend.rewrite import check_order, inline, live_nodes
+from ago.ir.graph import Graph, TensorType
 
 if TYPE_CHECKING:
     import onnx
@@ -57,16 +59,12 @@ class _Import:
     def __init__(self, raw: RawModel, inputs: Mapping[str, TensorType]) -> None:
         self._raw = raw
         self._inputs = inputs
-        self._constants: dict[str, AnyArray] = {}
-        self._foreign: dict[str, str] = {}
-        self._types: dict[str, TensorType] = dict(inputs)
-        self._nodes: list[Node] = []
+        self._draft = GraphDraft(inputs)
         self._problems: list[str] = []
         self._doubtful: set[str] = set()  # made from what was refused: no cause of its own
-        self._defined = set(inputs)
+        self._defining: RawNode | None = None  # the node whose definition is being imported
+        self._reported: set[str] = set()
         self._guesses: dict[str, TensorType] | None = None
-        read = {value for node in raw.nodes for value in node.inputs}
-        self._used = read | set(raw.outputs)
 
     def run(self) -> Graph:
         """Import all nodes.
@@ -75,10 +73,20 @@ class _Import:
             ModelError: If the model is broken.
             UnsupportedError: If some nodes are not supported.
         """
+        defined = check_order(self._raw.nodes, {*self._inputs, *self._raw.weights})
+        for value in self._raw.outputs:
+            if value not in defined:
+                raise ModelError(f"nothing makes the output {value!r}")
+        self._draft.taken.update(defined)
         for name, array in self._raw.weights.items():
-            self._define_constant(name, array)
-        for node in self._raw.nodes:
-            self._check_names(node)
+            self._draft.define_constant(name, array)
+        self._import_all(live_nodes(self._raw.nodes, self._raw.outputs))
+        if self._problems:
+            raise UnsupportedError(self._problems)
+        return self._draft.finish(self._raw.name, self._raw.outputs)
+
+    def _import_all(self, nodes: Sequence[RawNode]) -> None:
+        for node in nodes:
             try:
                 self._import(node)
             except RefusalError as refusal:
@@ -87,78 +95,99 @@ class _Import:
                 self._guess_outputs(node)
             except ModelError as error:
                 raise ModelError(f"node {node.name!r} ({node.op}): {error}") from error
-        if self._problems:
-            raise UnsupportedError(self._problems)
-        return self._finish()
-
-    def _check_names(self, node: RawNode) -> None:
-        for value in node.inputs:
-            if value and value not in self._defined:
-                raise ModelError(f"node {node.name!r} ({node.op}) reads {value!r} too early")
-        for value in node.outputs:
-            if value in self._defined:
-                raise ModelError(f"the value {value!r} is defined twice")
-        self._defined.update(value for value in node.outputs if value)
 
     def _import(self, node: RawNode) -> None:
         """Compute a node, or append what it means; leave its outputs unknown where inputs are."""
-        if not self._doubtful.isdisjoint(node.inputs):
-            self._doubtful.update(node.outputs)
-        constant = self._fold(node)
-        if constant is not None:
-            self._define_constant(node.outputs[0], constant)
+        if not self._doubtful.isdisjoint(node.reads):
+            self._doubtful.update(value for value in node.outputs if value)
+        if self._fold(node):
             return
-        translator = find_translator(node)
-        for value in node.inputs:
-            if value in self._foreign:
-                raise RefusalError(f"{value!r} has elements of type {self._foreign[value]}")
-        known = all(value in self._types for value in node.inputs if value)
-        if not known or not any(node.outputs):
+        if node.graphs:
+            self._import_all(choose_branch(node, self._draft))
             return
-        extra = [value for value in node.outputs[1:] if value in self._used]
-        if extra:
-            raise RefusalError(f"the output {extra[0]!r} is used; only the first one may be")
-        meaning = translator(node, Context(self._types, self._constants))
-        self._append(node, meaning)
-
-    def _fold(self, node: RawNode) -> AnyArray | None:
-        first = node.input(0)
-        if first in self._types:
-            constant = fold_type(node, self._types[first])
-            if constant is not None:
-                return constant
-        if any(value and value not in self._constants for value in node.inputs):
-            return None
-        return fold(node, [self._constants.get(value) for value in node.inputs])
-
-    def _append(self, node: RawNode, meaning: Canonical) -> None:
-        types = [self._types[value] if value else None for value in meaning.inputs]
-        for value, kind in zip(meaning.inputs, types, strict=True):
-            if kind is not None and kind.dtype != "f32":
-                raise RefusalError(
-                    f"{value!r} has elements of type {kind.dtype}; only float32", value
-                )
-            if kind is not None and kind.size == 0:
-                raise RefusalError(f"{value!r} is empty")
-        results = OPERATORS[meaning.op].infer(types, meaning.attrs)
-        output = node.outputs[0]
-        self._nodes.append(
-            Node(node.name, meaning.op, meaning.inputs, (output,), meaning.attrs, results)
-        )
-        self._types[output] = results[0]
-
-    def _define_constant(self, name: str, array: AnyArray) -> None:
-        self._defined.add(name)
         try:
-            self._types[name] = TensorType(tuple(array.shape), dtype_name(array.dtype))
-        except ValueError:
-            self._foreign[name] = str(array.dtype)
+            translator = find_translator(node)
+        except RefusalError:
+            if not self._import_otherwise(node):
+                raise
             return
-        self._constants[name] = array
+        if self._ready(node):
+            meaning = translator(node, self._draft.context)
+            self._draft.append(node.name, meaning, node.outputs)
+
+    def _import_otherwise(self, node: RawNode) -> bool:
+        """Import a node that has no translator; return whether that is possible."""
+        arrays = self._constant_inputs(node)
+        results = None if arrays is None else reference_results(node, arrays)
+        if results is not None:
+            self._define(node, results)
+            return True
+        types = self._draft.types
+        if not self._ready(node):
+            return False
+        body = function_body(node, [types[value] if value else None for value in node.inputs])
+        if body is None:
+            return False
+        self._import_definition(node, body)
+        return True
+
+    def _import_definition(self, node: RawNode, body: RawGraph) -> None:
+        """Import what a node stands for; what is refused there is reported of the node itself."""
+        outer, count = self._defining, len(self._problems)
+        self._defining = outer or node
+        self._import_all(inline(body, node.name, node.inputs, node.outputs, self._draft.fresh))
+        self._defining = outer
+        if len(self._problems) > count:
+            self._guess_outputs(node)
+
+    def _ready(self, node: RawNode) -> bool:
+        """Return whether all inputs are known."""
+        self._draft.require_known_elements(node.inputs)
+        return all(value in self._draft.types for value in node.inputs if value)
+
+    def _fold(self, node: RawNode) -> bool:
+        """Compute shape arithmetic; return whether the node was that."""
+        first = node.input(0)
+        if first in self._draft.types:
+            constant = fold_type(node, self._draft.types[first])
+            if constant is not None:
+                self._define(node, [constant])
+                return True
+        arrays = self._constant_inputs(node)
+        if arrays is None:
+            return False
+        constant = fold(node, arrays)
+        if constant is not None:
+            self._define(node, [constant])
+            return True
+        if any(array is not None and array.dtype.kind not in "iub" for array in arrays):
+            return False
+        results = reference_results(node, arrays)
+        if results is None:
+            return False
+        self._define(node, results)
+        return True
+
+    def _constant_inputs(self, node: RawNode) -> list[AnyArray | None] | None:
+        """Return the inputs of a node if all are constant."""
+        constants = self._draft.constants
+        if any(value not in constants for value in node.inputs if value):
+            return None
+        return [constants.get(value) for value in node.inputs]
+
+    def _define(self, node: RawNode, results: Sequence[AnyArray]) -> None:
+        for value, array in zip(node.outputs, results, strict=False):
+            if value:
+                self._draft.define_constant(value, array)
 
     def _report(self, node: RawNode, reason: str) -> None:
-        """Note a node that is not supported."""
-        known = ChainMap(self._types, self._inferred())
+        """Note a node that is not supported; of one that stands for several, the first cause."""
+        if self._defining is not None:
+            node, reason = self._defining, f"its definition needs {node.op}: {reason}"
+        if node.name in self._reported:
+            return
+        self._reported.add(node.name)
+        known = ChainMap(self._draft.types, self._inferred())
         shown = ", ".join(str(known.get(value, "?")) if value else "-" for value in node.inputs)
         operator = f"{node.domain}.{node.op}" if node.domain else node.op
         attributes = _attributes_text(node)
@@ -168,47 +197,15 @@ class _Import:
 
     def _guess_outputs(self, node: RawNode) -> None:
         """Go on behind a refused node with the types that onnx knows of its outputs."""
-        self._doubtful.update(node.outputs)
+        outputs = [value for value in node.outputs if value]
+        self._doubtful.update(outputs)
         inferred = self._inferred()
-        self._types.update((value, inferred[value]) for value in node.outputs if value in inferred)
+        self._draft.types.update((value, inferred[value]) for value in outputs if value in inferred)
 
     def _inferred(self) -> dict[str, TensorType]:
         if self._guesses is None:
             self._guesses = dict(self._raw.infer_types(self._inputs))
         return self._guesses
-
-    def _finish(self) -> Graph:
-        for value in self._raw.outputs:
-            self._make_output(value)
-        read = {value for node in self._nodes for value in node.inputs}
-        params = {name: array for name, array in self._constants.items() if name in read}
-        try:
-            return Graph.make(self._raw.name, self._inputs, self._nodes, self._raw.outputs, params)
-        except IRError as error:
-            raise ModelError(f"the model is broken: {error}") from error
-
-    def _make_output(self, value: str) -> None:
-        """Make sure that a node makes an output: a constant one is copied from a parameter."""
-        if value not in self._defined:
-            raise ModelError(f"nothing makes the output {value!r}")
-        if value in self._inputs:
-            problem = f"output {value!r}: it is an input of the model, so there is nothing to do"
-            raise UnsupportedError([problem])
-        if value not in self._constants:
-            return
-        kind = self._types[value]
-        if kind.dtype != "f32" or kind.size == 0:
-            raise UnsupportedError([f"output {value!r}: a constant {kind}"])
-        source = f"{value}.value"
-        while source in self._defined:
-            source += "_"
-        self._defined.add(source)
-        self._constants[source] = self._constants.pop(value)
-        self._nodes = [
-            replace(node, inputs=tuple(source if v == value else v for v in node.inputs))
-            for node in self._nodes
-        ]
-        self._nodes.append(Node(value, "Identity", (source,), (value,), {}, (kind,)))
 
 
 def _attributes_text(node: RawNode) -> str:

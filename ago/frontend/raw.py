@@ -28,8 +28,8 @@ class RawNode:
         version: The file's opset version of that domain.
         inputs: Values read; `""` is an absent optional one.
         outputs: Values made; `""` is an unused optional one.
-        attrs: The attributes that the file gives: integers, floats, strings, tuples of them, and
-            arrays. Anything else is an object that no operator here accepts.
+        attrs: The attributes that the file gives: integers, floats, strings, tuples of them,
+            arrays and `RawGraph`s. Anything else is an object that no operator here accepts.
     """
 
     name: str
@@ -43,6 +43,46 @@ class RawNode:
     def input(self, position: int) -> str:
         """Return the name of an input, or `""` where it is absent."""
         return self.inputs[position] if position < len(self.inputs) else ""
+
+    def output(self, position: int) -> str:
+        """Return the name of an output, or `""` where nothing reads it."""
+        return self.outputs[position] if position < len(self.outputs) else ""
+
+    @property
+    def graphs(self) -> tuple[RawGraph, ...]:
+        """The graphs among its attributes: branches and loop bodies."""
+        return tuple(value for value in self.attrs.values() if isinstance(value, RawGraph))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All values that it reads, those captured by its graphs included."""
+        captured = (value for graph in self.graphs for value in graph.captures)
+        return tuple(value for value in (*self.inputs, *captured) if value)
+
+
+@dataclass(frozen=True, slots=True)
+class RawGraph:
+    """The body of a branch, loop or function.
+
+    Attributes:
+        inputs: Names of its formal inputs.
+        outputs: Names of its outputs.
+        nodes: Its nodes in the file's order.
+        weights: Its constants.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[RawNode, ...]
+    weights: Mapping[str, AnyArray]
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """The values of enclosing graphs that it reads."""
+        known = {*self.inputs, *self.weights}
+        known.update(value for node in self.nodes for value in node.outputs)
+        read = [value for node in self.nodes for value in node.reads]
+        return tuple(value for value in dict.fromkeys((*read, *self.outputs)) if value not in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +108,7 @@ class RawModel:
     Attributes:
         name: The graph's name.
         inputs: Its inputs without the weights, in order.
-        outputs: Names of its outputs, in order.
+        outputs: Names of its outputs, in order; one may stand there twice.
         nodes: Its nodes in the file's order.
         weights: Its initializers.
         infer_types: Given types of the inputs, asks onnx for the types of all values that it can

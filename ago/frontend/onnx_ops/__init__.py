@@ -5,10 +5,10 @@ versions newer than any listed here read as the newest.
 """
 
 from ago.frontend.onnx_ops import arithmetic, shapes, windows
-from ago.frontend.onnx_ops.base import Canonical, Context, RefusalError, Translator
+from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError, Translator
 from ago.frontend.raw import RawNode
 
-__all__ = ["Canonical", "Context", "RefusalError", "find_translator"]
+__all__ = ["Canonical", "Context", "Expansion", "RefusalError", "find_translator"]
 
 _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **windows.TRANSLATORS,

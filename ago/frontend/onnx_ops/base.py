@@ -1,13 +1,13 @@
-"""How one ONNX node becomes one canonical node.
+"""How one ONNX node becomes one canonical node, or several.
 
-Read `Canonical` and `Context` first. Invariant: a translator never guesses; what it cannot express
-exactly it refuses with `RefusalError`.
+Read `Canonical`, `Expansion` and `Context` first. Invariant: a translator never guesses; what it
+cannot express exactly it refuses with `RefusalError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from ago.errors import ModelError
 from ago.frontend.raw import AnyArray, RawNode
 from ago.ir.graph import TensorType
+from ago.ir.ops import OPERATORS
+from ago.ir.tensor import dtype_name
 
 
 class RefusalError(Exception):
@@ -33,9 +35,12 @@ class RefusalError(Exception):
 class Canonical:
     """What an ONNX node means: one canonical operator on some of its inputs.
 
+    The operator's outputs are the node's, in order; the importer names those that the node leaves
+    out.
+
     Attributes:
         op: Key of `ago.ir.ops.OPERATORS`.
-        inputs: Names of the values it reads.
+        inputs: Names of the values it reads; `""` is an absent optional one.
         attrs: All its attributes.
     """
 
@@ -51,10 +56,12 @@ class Context:
     Attributes:
         types: Types of all values so far that are known.
         constants: Values of all constants so far.
+        taken: Names of values that cannot be given again.
     """
 
     types: Mapping[str, TensorType]
     constants: Mapping[str, AnyArray]
+    taken: Container[str] = frozenset()
 
     def type(self, value: str) -> TensorType:
         """Return the type of an input that must be there.
@@ -88,7 +95,108 @@ class Context:
         return None if array is None else tuple(int(item) for item in np.ravel(array))
 
 
-Translator: TypeAlias = Callable[[RawNode, Context], Canonical]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One canonical node of an expansion.
+
+    Attributes:
+        name: Name of the node.
+        meaning: Operator, inputs and attributes.
+        outputs: Names of the values it makes.
+        types: Their types.
+    """
+
+    name: str
+    meaning: Canonical
+    outputs: tuple[str, ...]
+    types: tuple[TensorType, ...]
+
+
+@dataclass(slots=True)
+class Expansion:
+    """Several canonical nodes that together mean one ONNX node.
+
+    Values between them are named after the node: `attention/scores`.
+
+    Example (in a translator)::
+
+        parts = Expansion(node, context)
+        scores = parts.add("scores", "MatMul", query, key)
+        weights = parts.add("weights", "Softmax", scores, axis=3)
+        return parts.result("MatMul", weights, value)
+
+    Attributes:
+        node: The ONNX node.
+        context: What is known of its inputs.
+        parts: The canonical nodes so far, in order.
+        constants: Constants made for them.
+        results: Values that are the node's outputs, in order; `""` where unused.
+    """
+
+    node: RawNode
+    context: Context
+    parts: list[Part] = field(default_factory=list)
+    constants: dict[str, AnyArray] = field(default_factory=dict)
+    results: tuple[str, ...] = ()
+    _types: dict[str, TensorType] = field(default_factory=dict)
+
+    def type(self, value: str) -> TensorType:
+        """Return the type of an input of the node or of a value made here."""
+        return self._types[value] if value in self._types else self.context.type(value)
+
+    def add(self, name: str, op: str, /, *inputs: str, **attrs: object) -> str:
+        """Append a canonical node.
+
+        Args:
+            name: What it makes, a word; the value is named `node/name`.
+            op: Key of `ago.ir.ops.OPERATORS`.
+            inputs: Values that it reads; `""` is an absent optional one.
+            attrs: All its attributes.
+
+        Returns:
+            The name of its first output.
+
+        Raises:
+            ModelError: If the operator does not fit its inputs.
+        """
+        return self.add_many(name, op, *inputs, **attrs)[0]
+
+    def add_many(self, name: str, op: str, /, *inputs: str, **attrs: object) -> tuple[str, ...]:
+        """Append a canonical node, as `add` does, and return the names of all its outputs."""
+        kinds = [self.type(value) if value else None for value in inputs]
+        types = OPERATORS[op].infer(kinds, attrs)
+        first = self._define(name, types[0])
+        more = (self._define(f"{name}_{k}", types[k]) for k in range(1, len(types)))
+        outputs = (first, *more)
+        self.parts.append(Part(first, Canonical(op, inputs, attrs), outputs, types))
+        return outputs
+
+    def constant(self, name: str, array: AnyArray) -> str:
+        """Add a constant, named `node/name`, and return its name."""
+        value = self._define(name, TensorType(array.shape, dtype_name(array.dtype)))
+        self.constants[value] = array
+        return value
+
+    def result(self, op: str, /, *inputs: str, **attrs: object) -> Expansion:
+        """Append the canonical node that makes the node's outputs, and return this expansion."""
+        return self.outputs(*self.add_many("result", op, *inputs, **attrs))
+
+    def outputs(self, *values: str) -> Expansion:
+        """Say which values are the node's outputs, and return this expansion."""
+        self.results = values
+        return self
+
+    def _define(self, name: str, kind: TensorType) -> str:
+        stem = f"{self.node.name}/{name}"
+        value, count = stem, 0
+        while value in self._types or value in self.context.taken:
+            count += 1
+            value = f"{stem}_{count}"
+        self._types[value] = kind
+        return value
+
+
+Translator: TypeAlias = Callable[[RawNode, Context], Canonical | Expansion]
 
 
 def int_attr(node: RawNode, name: str, default: int) -> int:

@@ -198,7 +198,10 @@ def concat(node: RawNode, context: Context) -> Canonical:
     if "axis" not in node.attrs:
         raise ModelError("attribute 'axis' is missing")
     axis = axis_in_range(int_attr(node, "axis", 0), context.type(node.input(0)).rank)
-    return Canonical("Concat", node.inputs, {"axis": axis})
+    parts = tuple(value for value in node.inputs if context.type(value).size)
+    if len(parts) == 1:
+        return Canonical("Identity", parts, {})
+    return Canonical("Concat", parts or node.inputs, {"axis": axis})
 
 
 TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {

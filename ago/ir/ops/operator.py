@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ago.errors import ModelError
+from ago.errors import ElementTypeError, ModelError
 from ago.ir.tensor import TensorType
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -54,7 +54,8 @@ def required_types(types: InputTypes, low: int, high: int) -> tuple[TensorType, 
         high: How many there may be.
 
     Raises:
-        ModelError: If there are too few or too many, or one is not float32.
+        ModelError: If there are too few or too many.
+        ElementTypeError: If one is not float32.
     """
     present = tuple(kind for kind in types if kind is not None)
     if None in types[:low] or not low <= len(types) <= high:
@@ -62,7 +63,7 @@ def required_types(types: InputTypes, low: int, high: int) -> tuple[TensorType, 
         raise ModelError(f"takes {wanted} inputs, not {len(present)}")
     for kind in present:
         if kind.dtype != "f32":
-            raise ModelError(f"needs float32 tensors, not {kind}")
+            raise ElementTypeError(f"needs float32 tensors, not {kind}")
     return present
 
 

@@ -108,3 +108,24 @@ def test_inputs_must_have_positive_extents_and_outputs_a_node():
     x = b.input("x", (1, 3))
     with pytest.raises(ModelError, match="'x' is not the result of an operator"):
         b.build(x)
+
+
+def test_any_operator_can_be_applied():
+    b = GraphBuilder()
+    x = b.input("x", (2, 3))
+    y = b.apply("Gemm", x, np.ones((3, 4)), None, trans_a=0, trans_b=0, alpha=1.0, beta=1.0)
+    graph = b.build(y)
+    assert graph.nodes[0].inputs == ("x", "gemm0.input1", "")
+    np.testing.assert_array_equal(
+        evaluate(graph, {"x": np.ones((2, 3))})["gemm0"], 3 * np.ones((2, 4))
+    )
+    with pytest.raises(ModelError, match="operator 'Nonsense' is unknown"):
+        b.apply("Nonsense", x)
+
+
+def test_inputs_and_constants_of_other_element_types():
+    b = GraphBuilder()
+    assert b.input("mask", (2,), "bool").type.dtype == "bool"
+    assert b.constant([1, 2**62], dtype="i64").type.dtype == "i64"
+    with pytest.raises(ModelError, match="unknown element type 'float'"):
+        b.input("x", (2,), "float")

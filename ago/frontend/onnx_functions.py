@@ -1,0 +1,92 @@
+"""Operators that ONNX itself defines in terms of others.
+
+Read `function_body` first. Invariant: a body has its caller's attributes, or the operator's
+defaults, in place of references to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ago.frontend.onnx_nodes import Scope, opset_versions, read_nodes, to_proto
+from ago.frontend.raw import RawGraph, RawNode
+from ago.ir.graph import TensorType
+from ago.ir.tensor import numpy_dtype
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def function_body(node: RawNode, types: Sequence[TensorType | None]) -> RawGraph | None:
+    """Return what a node does in terms of other operators.
+
+    Args:
+        node: The node.
+        types: Types of its inputs; None where absent.
+
+    Returns:
+        The body; None if onnx defines the operator in words only.
+    """
+    found = _find_function(node, types)
+    if found is None:
+        return None
+    function, defaults = found
+    caller = {**defaults, **node.attrs}
+    return RawGraph(
+        inputs=tuple(function.input),
+        outputs=tuple(function.output),
+        nodes=read_nodes(function.node, Scope(opset_versions(function.opset_import), None, caller)),
+        weights={},
+    )
+
+
+def _find_function(
+    node: RawNode, types: Sequence[TensorType | None]
+) -> tuple[onnx.FunctionProto, dict[str, object]] | None:
+    """Return the body that fits a node's opset version, and defaults of its attributes."""
+    import onnx
+
+    try:
+        schema: Any = onnx.defs.get_schema(node.op, node.version, node.domain)
+    except onnx.defs.SchemaError:
+        return None
+    if schema.has_context_dependent_function:
+        version = _newest(schema.context_dependent_function_opset_versions, node.version)
+        content = schema.get_context_dependent_function_with_opset_version(
+            version, to_proto(node).SerializeToString(), [_type_bytes(kind) for kind in types]
+        )
+    elif schema.has_function:
+        version = _newest(schema.function_opset_versions, node.version)
+        content = schema.get_function_with_opset_version(version)
+    else:
+        return None
+    if not content:
+        return None
+    function = onnx.FunctionProto.FromString(content)
+    stated = [a.default_value for a in schema.attributes.values() if a.default_value.name]
+    return function, _values([*stated, *function.attribute_proto])
+
+
+def _newest(versions: Sequence[int], wanted: int) -> int:
+    """Return the newest version up to the wanted one, or the oldest of all."""
+    return max((v for v in versions if v <= wanted), default=min(versions))
+
+
+def _type_bytes(kind: TensorType | None) -> bytes:
+    import onnx
+
+    if kind is None:
+        return bytes(onnx.TypeProto().SerializeToString())
+    element = onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(kind.dtype))
+    return bytes(onnx.helper.make_tensor_type_proto(element, kind.shape).SerializeToString())
+
+
+def _values(attributes: Sequence[onnx.AttributeProto]) -> dict[str, object]:
+    import onnx
+
+    values: dict[str, object] = {}
+    for attribute in attributes:
+        value = onnx.helper.get_attribute_value(attribute)
+        values[attribute.name] = value.decode() if isinstance(value, bytes) else value
+    return values
