@@ -91,6 +91,7 @@ class PeakProbe:
 
     def __init__(self, target: Target) -> None:
         _, library = load_native(csrc_path("ago_machine.c"), _DECLARATIONS, target)
+        self._library = library  # its functions do not keep it loaded
         self._fma: Callable[[int, float, float], float] = library.ago_fma
         self._flop = int(library.ago_fma_flop())
         self._times = batch_size(lambda times: self._fma(times, 0.5, 1.0))
@@ -142,6 +143,7 @@ class _Streams:
 
     def __init__(self, host: Target) -> None:
         self._ffi, library = load_native(csrc_path("ago_machine.c"), _DECLARATIONS, host)
+        self._library = library  # its functions do not keep it loaded
         self._read: Callable[[object, int, int], float] = library.ago_read
         self._copy: Callable[[object, object, int, int], None] = library.ago_copy
 

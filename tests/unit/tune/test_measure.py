@@ -1,5 +1,7 @@
 """Candidates are compiled together, run, and timed; equal code is timed once."""
 
+import gc
+
 import numpy as np
 
 from ago.autoschedule import schedule_program
@@ -8,7 +10,7 @@ from ago.ir.examples import matmul
 from ago.pipeline import INTRINSICS
 from ago.schedule.chooser import RandomChooser
 from ago.target import detect_host
-from ago.tune import Candidate, measure_candidates
+from ago.tune import Candidate, PeakProbe, measure_candidates
 
 TARGET = detect_host()
 TABLE = INTRINSICS[TARGET.isa]
@@ -39,3 +41,9 @@ def test_equal_code_has_equal_time():
 
 def test_no_candidates_have_no_times():
     assert measure_candidates([], TARGET, TABLE) == []
+
+
+def test_a_probe_keeps_its_library_loaded():
+    probe = PeakProbe(TARGET)
+    gc.collect()
+    assert probe.sample() > 0
