@@ -13,6 +13,7 @@ import numpy as np
 from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.errors import InputError
 from ago.frontend import load
+from ago.inspection import is_watched
 from ago.ir.graph import Graph
 from ago.options import Options
 from ago.partition import (
@@ -98,9 +99,9 @@ def optimize(
     def make() -> Artifact:
         return compiled().artifact
 
-    named = isinstance(partitioner, str)
+    cacheable = isinstance(partitioner, str) and not is_watched()
     settings = f"{options} {partitioner} {weight_threshold}"
-    artifact = cached_artifact(graph, settings, make) if named else make()
+    artifact = cached_artifact(graph, settings, make) if cacheable else make()
     return _open(artifact, lambda: _anatomy(graph, compiled(), options), progress)
 
 

@@ -7,6 +7,7 @@ tensor its place, and all of it together is an `Artifact`, which the runtime com
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from ago.codegen.emit import Function, emit_function
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.model import Slot
 from ago.codegen.portable import PORTABLE
+from ago.inspection import Event, Scheduled, Stage, Watch, watch_from_environment
 from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram, lower_nodes, require_lowerings
 from ago.ir.program import Program
@@ -108,10 +110,14 @@ class Compilation:
     places: Mapping[str, Slot]
 
 
-def run_passes(graph: Graph, target: Target) -> Graph:
+def run_passes(graph: Graph, target: Target, watch: Watch | None = None) -> Graph:
     """Apply all graph passes."""
-    for _, graph_pass in GRAPH_PASSES:
-        graph = graph_pass(graph, target)
+    for name, graph_pass in GRAPH_PASSES:
+        start = time.perf_counter()
+        before, graph = graph, graph_pass(graph, target)
+        if watch is not None:
+            taken = time.perf_counter() - start
+            watch(Event("graph", name, graph, taken, unchanged=str(graph) == str(before)))
     return graph
 
 
@@ -134,17 +140,22 @@ def compile_graph(
 
     Raises:
         UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
+        InputError: The environment variable AGO_DEBUG is no level.
     """
-    target = options.target
-    graph = run_passes(graph, target)
+    target, watch = options.target, watch_from_environment(graph.name)
+    graph = run_passes(graph, target, watch)
     require_lowerings(graph.nodes)
+    start = time.perf_counter()
     partition = (partitioner or find_partitioner(DEFAULT_PARTITIONER))(graph)
+    if watch is not None:
+        watch(Event("partition", "partition", partition, time.perf_counter() - start))
     work = order_for_memory(graph, strip_views(graph, partition))
-    schedules: dict[str, tuple[Program, Trace]] = {}
+    schedules: dict[str, Scheduled] = {}
     kernels: list[Kernel] = []
     for number, subgraph in enumerate(work.subgraphs):
         progress("scheduling", number, len(work.subgraphs))
-        kernels.append(compile_subgraph(graph, subgraph, f"step_{number}", target, schedules))
+        name = f"step_{number}"
+        kernels.append(compile_subgraph(graph, subgraph, name, target, schedules, watch))
     progress("scheduling", len(work.subgraphs), len(work.subgraphs))
     linked = link_model(graph, kernels, work.views, INTRINSICS[target.isa], target)
     return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
@@ -155,7 +166,8 @@ def compile_subgraph(
     subgraph: Subgraph,
     name: str,
     target: Target,
-    schedules: dict[str, tuple[Program, Trace]],
+    schedules: dict[str, Scheduled],
+    watch: Watch | None = None,
 ) -> Kernel:
     """Lower, schedule, verify and print one subgraph.
 
@@ -164,18 +176,39 @@ def compile_subgraph(
         subgraph: Nodes of it.
         name: Of the C function.
         target: The CPU.
-        schedules: Scheduled program and trace by workload key; equal workloads share them.
+        schedules: Schedules by workload key; equal workloads share them.
+        watch: Told of what was made.
 
     Returns:
         The kernel.
     """
+    times = [time.perf_counter()]
     lowered = lower_nodes(graph, subgraph.nodes, subgraph.outputs, name)
+    times.append(time.perf_counter())
     key = workload_key(lowered.program)
     if key not in schedules:
         schedule = schedule_program(lowered.program, target)
         verify(schedule.program)
-        schedules[key] = schedule.program, schedule.trace
-    scheduled, trace = schedules[key]
-    scheduled = scheduled.relabelled(lowered.program)
+        schedules[key] = Scheduled(
+            lowered.program, schedule.program, schedule.trace, schedule.choices
+        )
+    scheduled = schedules[key].program.relabelled(lowered.program)
+    times.append(time.perf_counter())
     function = emit_function(scheduled, target, INTRINSICS[target.isa])
-    return Kernel(subgraph, lowered, trace, scheduled, function)
+    times.append(time.perf_counter())
+    if watch is not None:
+        _tell(watch, name, str(subgraph), (lowered.program, schedules[key], function.text), times)
+    return Kernel(subgraph, lowered, schedules[key].trace, scheduled, function)
+
+
+def _tell(
+    watch: Watch,
+    name: str,
+    about: str,
+    made: tuple[Program, Scheduled, str],
+    times: list[float],
+) -> None:
+    """Tell of what a kernel was made of, stage by stage; `times` are the stages' ends."""
+    stages: tuple[Stage, ...] = ("nest", "schedule", "c")
+    for stage, value, start, end in zip(stages, made, times, times[1:], strict=False):
+        watch(Event(stage, name, value, end - start, about=about if stage == "nest" else ""))

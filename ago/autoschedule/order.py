@@ -14,10 +14,10 @@ from ago.schedule.tree import find_loop
 from ago.target import Target
 
 
-def outer_orders(
+def order_traffic(
     program: Program, part: Roles, lane: str, outer: Sequence[str], tiles_loop: str, target: Target
-) -> list[int]:
-    """Positions at which to insert the lane-tile loop into the outer loops, cheapest first.
+) -> dict[int, float]:
+    """Cycles of cache traffic for each position of the lane-tile loop among the outer loops.
 
     Innermost, every row tile streams all weights and reads its inputs once; outermost, each block
     of weights is read once and the inputs are read again for each block.
@@ -31,13 +31,13 @@ def outer_orders(
         target: Cache sizes.
 
     Returns:
-        All positions from 0 to `len(outer)`.
+        Cycles by position, all from `len(outer)` down to 0: of equal ones the innermost is first.
     """
     extents = [_iterations(program, loop) for loop in outer]
     tiles = _iterations(program, tiles_loop)
     shared, private = _operand_bytes(program, part, lane)
     positions = range(len(outer), -1, -1)
-    return sorted(positions, key=lambda p: _traffic(extents, p, tiles, shared, private, target))
+    return {p: _traffic(extents, p, tiles, shared, private, target) for p in positions}
 
 
 def _traffic(

@@ -7,6 +7,8 @@ fits no rule keeps its naive nests, which are always correct.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ago.autoschedule.fused_rows import schedule_rows
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.problem import ragged_group
@@ -19,7 +21,7 @@ from ago.ir.index import variables
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.ir.verify import verify
-from ago.schedule.chooser import Chooser
+from ago.schedule.chooser import Chooser, Decision
 from ago.schedule.collapse import collapse
 from ago.schedule.peel import peel
 from ago.schedule.reorder import reorder
@@ -65,9 +67,15 @@ def _choose_plans(schedule: Schedule, pieces: list[Piece], target: Target) -> li
         if not _is_legal(schedule.program, plan, target):
             continue
         choices = ("rows", "apart") if plan.gain > 0 else ("apart", "rows")
-        if schedule.decide(f"{plan.pieces[-1].output}/fusion", choices) == "rows":
+        key = f"{plan.pieces[-1].output}/fusion"
+        if schedule.decide(key, choices, partial(_explain_fusion, plan.gain)) == "rows":
             chosen.append(plan)
     return chosen
+
+
+def _explain_fusion(gain: float, choice: Decision) -> str:
+    saved = gain if choice == "rows" else 0.0
+    return f"{saved:.3g} cycles of cache traffic saved"
 
 
 def _is_legal(program: Program, plan: RowPlan, target: Target) -> bool:

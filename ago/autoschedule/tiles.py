@@ -6,7 +6,10 @@ Read `tile_piece` first. Loop names say it all: the output's lane axis `c` becom
 
 from __future__ import annotations
 
-from ago.autoschedule.order import outer_orders
+from collections.abc import Mapping
+from functools import partial
+
+from ago.autoschedule.order import order_traffic
 from ago.autoschedule.problem import ragged_group, tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
@@ -15,10 +18,12 @@ from ago.cost_model.analytic import (
     candidate_tiles,
     keeps_window,
     row_tail,
+    tile_terms,
 )
 from ago.fuse.shape import Roles, reduction_axis
 from ago.ir.nest import Stage
 from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.chooser import Decision
 from ago.schedule.compute_at import compute_at
 from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
@@ -72,41 +77,59 @@ def _tile_reduction(
     problem = tile_problem(program, part, lane, row, lanes)
     choices = vector_choices(program, part, lane, lanes)
     tiles = candidate_tiles(problem, target, choices)
-    picked = schedule.decide(f"{output.name}/tile", [(t.rows, t.vectors) for t in tiles])
-    assert isinstance(picked, tuple)
-    rows, vectors = int(picked[0]), int(picked[1])
-    tail = row_tail(problem, Tile(rows, vectors))
-    at = _tile_output(schedule, part, (lane, row), (rows, vectors), tail, lanes, target, kept)
+    picked = schedule.decide(
+        f"{output.name}/tile",
+        [(t.rows, t.vectors) for t in tiles],
+        lambda value: str(tile_terms(problem, _as_tile(value), target)),
+    )
+    tile = _as_tile(picked)
+    tail = row_tail(problem, tile)
+    at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, kept)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
     inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
-    _order_reduction(schedule, reduction, inside, problem, Tile(rows, vectors), target)
+    _order_reduction(schedule, reduction, inside, problem, tile, target)
     if lanes > 1:
         schedule.apply(vectorize, inside[-1])
+
+
+def _explain_order(traffic: Mapping[int, float], position: Decision) -> str:
+    assert isinstance(position, int)
+    return f"{traffic[position]:.3g} cycles of cache traffic"
+
+
+def _as_tile(value: Decision) -> Tile:
+    assert isinstance(value, tuple)
+    return Tile(int(value[0]), int(value[1]))
 
 
 def _tile_output(
     schedule: Schedule,
     part: Roles,
     axes: tuple[str, str | None],
-    tile: tuple[int, int],
+    tile: Tile,
     tail: Tail,
     lanes: int,
     target: Target,
     kept: tuple[int, int],
 ) -> str:
     """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
-    output, (lane, row), (rows, vectors) = part.output, axes, tile
-    tiles, inner = _split_lanes(schedule, part, lane, vectors, lanes)
+    output, (lane, row) = part.output, axes
+    tiles, inner = _split_lanes(schedule, part, lane, tile.vectors, lanes)
     fixed, alone = kept
     outer = [output.loop(a.name) for a in output.axes if a.name != lane][alone:]
     if row is not None:
         row_loop = output.loop(row)
-        schedule.apply(split, row_loop, rows, tail)
+        schedule.apply(split, row_loop, tile.rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    orders = outer_orders(schedule.program, part, lane, outer, tiles[-1], target)
-    position = schedule.decide(f"{output.name}/order", [p for p in orders if p >= fixed])
+    traffic = order_traffic(schedule.program, part, lane, outer, tiles[-1], target)
+    orders = [place for place in sorted(traffic, key=traffic.__getitem__) if place >= fixed]
+    position = schedule.decide(
+        f"{output.name}/order",
+        orders,
+        partial(_explain_order, traffic),
+    )
     assert isinstance(position, int)
     outer[position:position] = tiles
     schedule.apply(reorder, [*outer, *inner])

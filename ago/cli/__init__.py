@@ -7,6 +7,7 @@ refused or failed and said why in one message, 2 the command line is wrong.
 from ago.cli.group import AgoGroup
 from ago.cli.optimize import optimize_command
 from ago.cli.partition import partition_command
+from ago.cli.play import play_command
 from ago.cli.run import run_command
 from ago.cli.show import show_command
 from ago.cli.targets import targets_command
@@ -20,6 +21,7 @@ main = AgoGroup(
         run_command,
         verify_command,
         show_command,
+        play_command,
         partition_command,
         targets_command,
     ]

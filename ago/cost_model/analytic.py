@@ -132,6 +132,45 @@ def _window_registers(problem: TileProblem, tile: Tile) -> int:
     return tile.vectors * (kept + 1) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class TileTerms:
+    """Why a register tile costs what it does; all figures are cycles.
+
+    Attributes:
+        multiply: Of the multiply-accumulates of one step, on the FMA pipes.
+        load: Of its loads, on the load pipes.
+        latency: Of one dependent multiply-accumulate, which a step cannot beat.
+        issue: Of all its instructions, on all pipes together.
+        stream: Of the weights that it fetches from beyond L1.
+        hidden: Of its loads where another bound hides them.
+        steps: How many steps a tile has.
+        once: Entering and leaving a tile, and its epilogue.
+        tiles: How many tiles there are.
+    """
+
+    multiply: float
+    load: float
+    latency: float
+    issue: float
+    stream: float
+    hidden: float
+    steps: int
+    once: float
+    tiles: float
+
+    @property
+    def total(self) -> float:
+        """Cycles of the whole reduction."""
+        step = max(self.multiply, self.load, self.latency, self.issue, self.stream)
+        return self.tiles * (self.steps * (step + self.hidden) + self.once)
+
+    def __str__(self) -> str:
+        names = ("multiply", "load", "latency", "issue", "stream")
+        bounds = ", ".join(f"{name} {getattr(self, name):.1f}" for name in names)
+        a_tile = f"{self.steps} steps of max({bounds}) + {self.hidden:.1f}, {self.once:.0f} once"
+        return f"{self.total:.3g} cycles: {self.tiles:.4g} tiles of {a_tile}"
+
+
 def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     """Cycles of the whole reduction with a given register tile, data in L1.
 
@@ -143,18 +182,25 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     Returns:
         Cycles, for ranking.
     """
-    tiles = row_tiles(problem, tile) * math.ceil(problem.vectors / tile.vectors)
+    return tile_terms(problem, tile, target).total
+
+
+def tile_terms(problem: TileProblem, tile: Tile, target: Target) -> TileTerms:
+    """The terms of `tile_cycles`, which see for the arguments."""
     multiplies = tile.rows * tile.vectors
     loads = sum(_loads(problem, operand, tile, target) for operand in problem.operands)
-    step = max(
-        multiplies / target.fma_pipes,
-        loads / (target.load_pipes * _LOAD_EFFICIENCY),
-        0.0 if problem.shares_vectors else float(target.fma_latency),
-        (multiplies + loads) / (target.fma_pipes + target.load_pipes),
-        _streamed_bytes(problem, tile, target) / _L2_BYTES_PER_CYCLE,
+    tiles = row_tiles(problem, tile) * math.ceil(problem.vectors / tile.vectors)
+    return TileTerms(
+        multiply=multiplies / target.fma_pipes,
+        load=loads / (target.load_pipes * _LOAD_EFFICIENCY),
+        latency=0.0 if problem.shares_vectors else float(target.fma_latency),
+        issue=(multiplies + loads) / (target.fma_pipes + target.load_pipes),
+        stream=_streamed_bytes(problem, tile, target) / _L2_BYTES_PER_CYCLE,
+        hidden=_LOAD_CYCLES * loads,
+        steps=problem.steps,
+        once=_TILE_OVERHEAD + _STORE_CYCLES * multiplies,
+        tiles=problem.repeats * tiles,
     )
-    once = _TILE_OVERHEAD + _STORE_CYCLES * multiplies
-    return problem.repeats * tiles * (problem.steps * (step + _LOAD_CYCLES * loads) + once)
 
 
 def keeps_window(problem: TileProblem, tile: Tile, taken: int, target: Target) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec
 
@@ -19,9 +19,10 @@ from ago.ir.workload import workload_key
 from ago.schedule.annotate import unroll, vectorize
 from ago.schedule.cache_read import cache_read
 from ago.schedule.cache_write import cache_write
-from ago.schedule.chooser import Chooser, Decision, DefaultChooser
+from ago.schedule.chooser import Chooser, Decision, DefaultChooser, Domain, Explain
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
+from ago.schedule.decisions import Choice
 from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.fold_storage import fold_storage
 from ago.schedule.fuse_axes import fuse_axes
@@ -35,6 +36,7 @@ from ago.schedule.reorder import reorder
 from ago.schedule.reverse_compute_at import reverse_compute_at
 from ago.schedule.rfactor import rfactor
 from ago.schedule.round_axis import round_axis
+from ago.schedule.script import write_script
 from ago.schedule.set_scope import set_scope
 from ago.schedule.slide import slide
 from ago.schedule.specialize import specialize
@@ -97,9 +99,13 @@ class Instruction:
     primitive: str
     args: tuple[tuple[str, Argument], ...]
 
+    @property
+    def arguments(self) -> str:
+        """The arguments as Python text."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.args)
+
     def __str__(self) -> str:
-        args = ", ".join(f"{name}={value!r}" for name, value in self.args)
-        return f"{self.primitive}({args})"
+        return f"{self.primitive}({self.arguments})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,30 @@ class Trace:
             ScheduleError: `trace-version`, `trace-workload`, `unknown-primitive`,
                 `bad-instruction`, or the refusal of an instruction.
         """
+        *_, (_, scheduled) = self.steps(program)
+        return scheduled
+
+    def steps(self, program: Program) -> Iterator[tuple[Instruction | None, Program]]:
+        """Replay one instruction at a time.
+
+        Args:
+            program: As for `replay`.
+
+        Yields:
+            The naive program with no instruction, then each instruction and the program after it.
+
+        Raises:
+            ScheduleError: As `replay`, when the step is reached.
+        """
+        self._require(program)
+        yield None, program
+        for instruction in self.instructions:
+            primitive = _primitive(instruction.primitive)
+            _check_arguments(instruction)
+            program = primitive(program, **dict(instruction.args))
+            yield instruction, program
+
+    def _require(self, program: Program) -> None:
         if self.version != TRACE_VERSION:
             what = f"the trace has version {self.version}, this is {TRACE_VERSION}"
             raise _refusal("trace-version", what)
@@ -138,11 +168,6 @@ class Trace:
         if key != self.workload:
             what = f"the trace is for workload {self.workload}, the program is {key}"
             raise _refusal("trace-workload", what)
-        for instruction in self.instructions:
-            primitive = _primitive(instruction.primitive)
-            _check_arguments(instruction)
-            program = primitive(program, **dict(instruction.args))
-        return program
 
     def to_json(self) -> str:
         """The trace as one line of JSON."""
@@ -175,22 +200,26 @@ class Trace:
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise _refusal("trace-version", f"the text is not a trace: {error!r}") from error
 
-    def to_python(self) -> str:
+    def to_python(self, program: Program | None = None) -> str:
         """A script whose function `schedule(program)` does what the trace does.
 
+        Args:
+            program: The naive program. With it the script runs on its own: it makes the program,
+                schedules, verifies and prints it.
+
         Raises:
-            ScheduleError: `unknown-primitive`.
+            ScheduleError: `unknown-primitive`; `trace-version` or `trace-workload` where the trace
+                is not for the program.
         """
+        if program is not None:
+            self._require(program)
         names = sorted({i.primitive for i in self.instructions})
-        imports = [f"from {_primitive(n).__module__} import {n}" for n in names]
-        comments = [f"    # {key} = {value!r}" for key, value in self.decisions]
-        steps = []
-        for i in self.instructions:
-            args = ", ".join(f"{name}={value!r}" for name, value in i.args)
-            steps.append(f"    program = {i.primitive}(program, {args})")
-        head = [f'"""Schedule of workload {self.workload}."""', "", *imports, "", ""]
-        return "\n".join(
-            [*head, "def schedule(program):", *comments, *steps, "    return program", ""]
+        return write_script(
+            self.workload,
+            [(_primitive(name).__module__, name) for name in names],
+            [f"{key} = {value!r}" for key, value in self.decisions],
+            [(i.primitive, i.arguments) for i in self.instructions],
+            program,
         )
 
     def __str__(self) -> str:
@@ -216,7 +245,7 @@ class Schedule:
         self._chooser = chooser or DefaultChooser()
         self._workload = workload_key(program)
         self._instructions: list[Instruction] = []
-        self._decisions: dict[str, Decision] = {}
+        self._choices: dict[str, Choice] = {}
 
     def apply(
         self,
@@ -238,26 +267,37 @@ class Schedule:
         self.program = primitive(self.program, *args, **kwargs)
         self._instructions.append(Instruction(primitive.__name__, plain))
 
-    def decide(self, key: str, candidates: Sequence[Decision]) -> Decision:
+    def decide(
+        self, key: str, candidates: Sequence[Decision], explain: Explain | None = None
+    ) -> Decision:
         """Ask the chooser and record its answer.
 
         Args:
-            key: Name of the decision, stable across runs.
+            key: Name of the decision, stable across runs: a stage and what is decided about it,
+                such as `"conv/tile"`.
             candidates: Values to choose from, the favourite first.
+            explain: What the analytic model thinks of a candidate; called when someone asks.
 
         Raises:
             ScheduleError: `repeated-decision`, or the chooser's.
         """
-        if key in self._decisions:
+        if key in self._choices:
             raise _refusal("repeated-decision", f"decision {key!r} was taken already")
-        value = self._chooser.choose(key, candidates)
-        self._decisions[key] = value
+        domain = Domain(tuple(candidates), explain, self.program)
+        value = self._chooser.choose(key, domain)
+        self._choices[key] = Choice(key, value, domain)
         return value
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What was decided so far, with the domains."""
+        return tuple(self._choices.values())
 
     @property
     def trace(self) -> Trace:
         """What was done so far."""
-        return Trace(self._workload, tuple(self._instructions), tuple(self._decisions.items()))
+        decisions = tuple((choice.key, choice.value) for choice in self.choices)
+        return Trace(self._workload, tuple(self._instructions), decisions)
 
 
 def _primitive(name: str) -> Callable[..., Program]:

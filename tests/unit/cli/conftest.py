@@ -38,7 +38,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def invoke(cache: Path) -> Invoke:
     """Run `ago` with some arguments; output and errors are apart in the result."""
 
-    def run(*args: object) -> Result:
-        return CliRunner(env={"AGO_CACHE_DIR": str(cache)}).invoke(main, [str(a) for a in args])
+    def run(*args: object, input: str | None = None) -> Result:
+        runner = CliRunner(env={"AGO_CACHE_DIR": str(cache)})
+        return runner.invoke(main, [str(a) for a in args], input=input)
 
     return run

@@ -14,6 +14,7 @@ import pytest
         ("partition", "Conv → Clip"),
         ("nest", "for "),
         ("trace", "trace of "),
+        ("script", "def naive():"),
         ("schedule", "# program step_0"),
         ("c", "_run(const void *const *inputs"),
     ],
@@ -34,6 +35,16 @@ def test_one_step(invoke, model: Path, chosen: tuple[str, str]) -> None:
     (step,) = json.loads(invoke(*args, "--json").stdout)["steps"]
     assert step["nodes"] == ["stem_conv", "stem_relu", "pool"]
     assert text == f"# step 0: {step['label']}\n{step['text']}\n"
+
+
+def test_the_program_after_each_application_of_a_primitive(invoke, model: Path) -> None:
+    args = ("show", model, "--dim", "batch=1", "--step", "0")
+    trace = invoke(*args, "--after", "trace").stdout
+    text = invoke(*args, "--print-after", "split").stdout
+    splits = [line.strip() for line in trace.splitlines() if line.startswith("  split(")]
+    heads = [line.partition(": ")[2] for line in text.splitlines() if ": split(" in line]
+    assert heads == splits
+    assert text.count("# program step_0") == len(splits) > 1
 
 
 def test_all_steps_as_data(invoke, model: Path) -> None:
@@ -62,6 +73,8 @@ def test_an_unknown_step_says_how_many_there_are(invoke, model: Path) -> None:
         ("--after", "c", "--node", "stem_conv", "--step", "0"),
         ("--after", "graph", "--step", "0"),
         ("--after", "nowhere"),
+        ("--print-after", "nothing"),
+        ("--print-after", "split", "--after", "c"),
         (),
     ],
 )

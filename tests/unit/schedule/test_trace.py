@@ -1,9 +1,15 @@
 """Traces replay, and survive JSON and Python."""
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import ago
 from ago.errors import ScheduleError
 from ago.ir.examples import matmul
 from ago.ir.program import Program
@@ -95,6 +101,61 @@ def schedule(program):
     return program
 '''
     )
+
+
+def run_alone(path: Path) -> subprocess.CompletedProcess[str]:
+    """A script in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(ago.__file__).parent.parent)}
+    command = [sys.executable, str(path)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_script_runs_alone_and_can_be_edited(tmp_path: Path) -> None:
+    schedule = scheduled(Schedule(PROGRAM))
+    script = tmp_path / "schedule.py"
+    script.write_text(schedule.trace.to_python(PROGRAM))
+    assert run_alone(script).stdout == f"{schedule.program}\n"
+    edited = script.read_text().replace("factor=2, tail='shift'", "factor=5, tail='exact'")
+    script.write_text(edited)
+    run = run_alone(script)
+    assert run.returncode == 0, run.stderr
+    assert "for i_0, i_1" not in run.stdout
+    assert run.stdout != f"{schedule.program}\n"
+    script.write_text(edited.replace("factor=5", "factor=3"))
+    assert "[split-not-exact] " in run_alone(script).stderr
+
+
+def test_script_is_for_its_own_program() -> None:
+    with pytest.raises(ScheduleError, match="trace-workload"):
+        scheduled(Schedule(PROGRAM)).trace.to_python(matmul(5, 7, 3, relu=True))
+
+
+def test_frozen_instructions_replay_whatever_the_sketch_asks_now() -> None:
+    """Decisions that no sketch knows any more do not matter to the instructions."""
+    schedule = scheduled(Schedule(PROGRAM))
+    frozen = replace(schedule.trace, decisions=(("C/gone", "never"),))
+    assert Trace.from_json(frozen.to_json()).replay(PROGRAM) == schedule.program
+    with pytest.raises(ScheduleError, match="missing-decision"):
+        scheduled(Schedule(PROGRAM, ReplayChooser(dict(frozen.decisions))))
+
+
+def test_steps_show_the_program_after_each_instruction() -> None:
+    trace = scheduled(Schedule(PROGRAM)).trace
+    steps = list(trace.steps(PROGRAM))
+    assert steps[0] == (None, PROGRAM)
+    assert [instruction for instruction, _ in steps[1:]] == list(trace.instructions)
+    assert steps[1][1] == split(PROGRAM, "R.i", 2, "shift")
+    assert steps[-1][1] == trace.replay(PROGRAM)
+
+
+def test_reasons_of_a_mismatch() -> None:
+    trace = scheduled(Schedule(PROGRAM)).trace
+    with pytest.raises(ScheduleError, match=r"the trace has version 0, this is \d+"):
+        replace(trace, version=0).replay(PROGRAM)
+    other = matmul(5, 7, 3, relu=True)
+    reason = f"for workload {trace.workload}, the program is {workload_key(other)}"
+    with pytest.raises(ScheduleError, match=reason):
+        trace.replay(other)
 
 
 def test_refused_step_leaves_no_mark() -> None:

@@ -1,0 +1,42 @@
+"""A naive program's source makes the program again."""
+
+import pytest
+
+from ago.ir.examples import matmul, pad, smooth
+from ago.ir.index import maximum, minimum, var
+from ago.ir.nest import Axis, Buffer, Stage
+from ago.ir.program import Program
+from ago.ir.source import program_source
+from ago.ir.value import Call, Const, Load, Select
+from tests.support.programs import convolution, max_pool
+
+
+def odd() -> Program:
+    """Every kind of index, infinite constants, a guard, names that are no identifiers."""
+    i, j = var("s/1.i"), var("s/1.j")
+    at = maximum(minimum(i, j * -2 + 5), (i * 3 + j - 1) // 4) + (i + j * 2) % 3
+    value = Select((3 - i, j - 1), Load("x-y", (at, -i + 4)), Const(float("-inf")))
+    total = Call("max", (value, Const(float("nan"))))
+    stage = Stage("s/1", (Axis("i", 3), Axis("j", 4)), "out", (i, j), total, guard=(i + j,))
+    return Program.naive(
+        "odd", (Buffer("x-y", (9, 9), "input"), Buffer("out", (3, 4), "output", "f16")), (stage,)
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        matmul(2, 3, 4, relu=True),
+        pad(4, 1),
+        smooth(5, 3),
+        convolution(5, 3, 5, 3, 2).program,
+        max_pool(4, 2, 2).program,
+        odd(),
+    ],
+    ids=lambda program: program.name,
+)
+def test_the_same_program(program: Program) -> None:
+    imports, lines = program_source(program, "made")
+    scope: dict[str, object] = {}
+    exec("\n".join([*imports, *lines]), scope)
+    assert repr(scope["made"]()) == repr(program)  # NaN is unequal to itself
