@@ -14,7 +14,13 @@ from ago.cli.arguments import Request
 from ago.errors import InputError
 from ago.ir.graph import Graph
 from ago.ir.lowering import require_lowerings
-from ago.partition import DEFAULT_PARTITIONER, Subgraph, find_partitioner, strip_views
+from ago.partition import (
+    DEFAULT_PARTITIONER,
+    Subgraph,
+    find_partitioner,
+    order_for_memory,
+    strip_views,
+)
 from ago.pipeline import run_passes
 
 _OPTIONS = (
@@ -49,7 +55,8 @@ def find_step(request: Request, node: str | None, step: int | None) -> tuple[Gra
         raise click.UsageError("--node and --step both choose a step: give one of them")
     graph = run_passes(request.load(), request.options.target)
     require_lowerings(graph.nodes)
-    steps = strip_views(graph, find_partitioner(DEFAULT_PARTITIONER)(graph)).subgraphs
+    whole = strip_views(graph, find_partitioner(DEFAULT_PARTITIONER)(graph))
+    steps = order_for_memory(graph, whole).subgraphs
     index = _step_of_node(steps, node) if node is not None else _checked(steps, step)
     return graph, steps[index], index
 
