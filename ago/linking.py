@@ -31,7 +31,8 @@ from ago.ir.packing import pack_array
 from ago.ir.program import Program
 from ago.memory import Tensor, WorkspacePlan, aligned, plan_workspace
 from ago.partition import Subgraph
-from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.artifact import SHIPPED_LIBRARY_FILES, Artifact, TensorInfo
+from ago.runtime.sources import extern_sources
 from ago.target import Target
 
 _MOST_LETTERS = 80
@@ -104,7 +105,7 @@ def link_model(
     )
     artifact = Artifact(
         name=interface.name,
-        sources=emit_model(interface, steps, intrinsics),
+        sources={**emit_model(interface, steps, intrinsics), **_shipped(steps)},
         weights=bytes(weights),
         workspace_bytes=plan.nbytes,
         inputs=_infos(graph, graph.inputs),
@@ -114,6 +115,12 @@ def link_model(
     )
     values = [v for kernel in kernels for v in kernel.subgraph.inputs + kernel.subgraph.outputs]
     return Linked(artifact, {v: _value_slot(graph, views.get(v, v), plan) for v in values})
+
+
+def _shipped(steps: Sequence[Step]) -> dict[str, str]:
+    """Headers and C files of `csrc/extern` that the functions call."""
+    files = sorted({step.function.file for step in steps if step.function.file})
+    return extern_sources(files, SHIPPED_LIBRARY_FILES)
 
 
 def c_identifier(name: str) -> str:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from ago.codegen.ctext import HELPERS, Names, used_helpers
+from ago.codegen.extern import extern_call
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
@@ -19,6 +20,7 @@ from ago.codegen.resolve import resolve
 from ago.codegen.select import select
 from ago.errors import CodegenError
 from ago.ir import value as ir
+from ago.ir.extern import Extern
 from ago.ir.nest import Buffer, Prefetch, leaves, walk
 from ago.ir.program import Program
 from ago.target import Target
@@ -40,6 +42,7 @@ class Function:
         text: Its definition, comment included.
         helpers: Names of helper functions it calls.
         key: Equal for functions that differ in names and comments only.
+        file: Name, without ending, of the file of `csrc/extern` that it calls; mostly none.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Function:
     text: str
     helpers: tuple[str, ...]
     key: str
+    file: str = ""
 
     def renamed(self, name: str) -> Function:
         """The same function under another name."""
@@ -67,6 +71,7 @@ def parameters(program: Program) -> tuple[Buffer, ...]:
     """
     loaded = {load.buffer for leaf in leaves(program.body) for load, _ in ir.loads(leaf.value)}
     loaded |= {stmt.buffer for stmt in walk(program.body) if isinstance(stmt, Prefetch)}
+    loaded |= set(program.extern.inputs) if program.extern else set()
     loaded |= {
         load.buffer
         for leaf in leaves(program.body)
@@ -99,6 +104,8 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
             f"target {target.name} is {target.isa} with {target.lanes} lanes; the table is "
             f"{intrinsics.isa} with {intrinsics.lanes}"
         )
+    if program.extern is not None:
+        return _emit_extern(program, program.extern, target)
     _check_buffers(program)
     resolved = resolve(program)
     names = Names()
@@ -121,6 +128,21 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     helpers = used_helpers(code, HELPERS.keys() | intrinsics.helpers.keys())
     key = _key(code, names.given)
     return Function(name, tuple(b.name for b in arguments), signature, text, helpers, key)
+
+
+def _emit_extern(program: Program, extern: Extern, target: Target) -> Function:
+    """The function of a program that an extern computes: its constants, and one call."""
+    names = Names()
+    name = names.new(program.name)
+    arguments = parameters(program)
+    buffers = {buffer.name: names.new(buffer.name) for buffer in arguments}
+    signature = _signature(name, arguments, buffers)
+    call = extern_call(extern, {**buffers, "": "NULL"}, names.new("constants"))
+    code = f"{signature} {{\n{call}}}\n"
+    text = f"{_comment(program, target)}{code}"
+    listed = tuple(b.name for b in arguments)
+    key = _key(code, names.given)
+    return Function(name, listed, signature, text, (), key, extern.function.file)
 
 
 def _check_buffers(program: Program) -> None:
@@ -162,6 +184,9 @@ def _comment(program: Program, target: Target) -> str:
         origin = f" (node {stage.origin})" if stage.origin else ""
         domain = ", ".join(f"{axis.name} {axis.extent}" for axis in stage.axes)
         lines.append(f"  stage {stage.name}{origin}: {domain}")
+    if program.extern is not None:
+        extern = program.extern
+        lines.append(f"  {extern.op} (node {extern.origin}), by {extern.function.file}.c")
     for buffer in program.buffers:
         shape = ", ".join(map(str, buffer.shape))
         lines.append(f"  {buffer.scope} {buffer.name} [{shape}]")

@@ -78,3 +78,15 @@ def read_ints(attrs: Mapping[str, object], name: str) -> tuple[int, ...]:
     if not isinstance(value, tuple | list) or not all(isinstance(item, int) for item in value):
         raise TypeError(f"attribute {name!r} must be a sequence of integers, not {value!r}")
     return tuple(value)
+
+
+def read_str(attrs: Mapping[str, object], name: str) -> str:
+    """Return the attribute `name`, a string.
+
+    Raises:
+        TypeError: If it is none.
+    """
+    value = attrs[name]
+    if not isinstance(value, str):
+        raise TypeError(f"attribute {name!r} must be a string, not {value!r}")
+    return value

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, cast
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ago.errors import InputError, IRError
 from ago.ir.naming import identifier
 from ago.ir.nest import Buffer
+from ago.ir.ops import OPERATORS
 from ago.ir.packing import pack_array
 from ago.ir.printer import parameters, print_program
 from ago.ir.program import Program
@@ -63,6 +64,24 @@ def ir_alloc(name: str, shape: Position) -> Array:
     return np.full(shape, np.nan)
 
 
+def ir_extern(
+    op: str,
+    read: Sequence[object],
+    written: Sequence[object],
+    attrs: Mapping[str, object],
+) -> None:
+    """Computes `written` from `read` by the definition of the operator `op`."""
+    arrays = [None if a is None else _whole(a) for a in read]
+    for target, result in zip(written, OPERATORS[op].reference(arrays, attrs), strict=True):
+        _whole(target)[...] = result
+        if isinstance(target, _Guarded):
+            np.asarray(target.written)[...] = True
+
+
+def _whole(array: object) -> Array:
+    return np.asarray(array.values if isinstance(array, _Guarded) else array)
+
+
 PRELUDE: Mapping[str, object] = {
     "grid": grid,
     "inf": float("inf"),
@@ -75,6 +94,7 @@ PRELUDE: Mapping[str, object] = {
     "ir_min": ir_min,
     "ir_nanmax": ir_nanmax,
     "ir_alloc": ir_alloc,
+    "ir_extern": ir_extern,
     "ir_prefetch": lambda element: None,
 }
 """What printed text calls: `exec(str(program), dict(PRELUDE))` defines its function."""

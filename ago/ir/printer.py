@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ago.errors import IRError
 from ago.ir.decompose import decompose
+from ago.ir.extern import Extern
 from ago.ir.index import Index, variables
 from ago.ir.naming import buffer_identifiers, identifier, loop_identifiers
 from ago.ir.nest import (
@@ -69,7 +70,10 @@ def print_program(program: Program, *, checked: bool = False) -> str:
             home = "" if buffer.scope == "workspace" else homes.get(buffer.name, "")
             allocation = f'{buffers[buffer.name]} = ir_alloc("{buffer.name}", {buffer.shape})'
             printer.allocations.setdefault(home, []).append(f"{allocation}  # {buffer.scope}")
-    printer.print_body(program.body, depth=1)
+    if program.extern is not None:
+        printer.print_extern(program.extern)
+    else:
+        printer.print_body(program.body, depth=1)
     return "\n".join(lines + printer.lines) + "\n"
 
 
@@ -89,6 +93,8 @@ def print_statements(body: tuple[Stmt, ...], mark: str | None = None) -> str:
 def parameters(program: Program) -> tuple[Buffer, ...]:
     """The arrays that a program is called with: inputs, constants that its body uses, outputs."""
     used = set(_buffers_of(program.body))
+    if program.extern is not None:
+        used |= set(program.extern.inputs)
     inputs = tuple(b for b in program.buffers if b.scope == "input")
     constants = tuple(b for b in program.buffers if b.scope == "constant" and b.name in used)
     return inputs + constants + tuple(b for b in program.buffers if b.scope == "output")
@@ -211,6 +217,16 @@ class _Printer:
         self.allocations = {names.get(loop, loop): a for loop, a in self.allocations.items()}
         self._allocate("", depth)
         self._block(rename_loops(body, names), depth, named=frozenset())
+
+    def print_extern(self, extern: Extern) -> None:
+        self._allocate("", 1)
+        names = {"": "None", **self.buffers}
+        self._line(1, f"# {extern.name}: {extern.origin}" if extern.origin else f"# {extern.name}")
+        read, written = (
+            "".join(f"{names[buffer]}, " for buffer in buffers)
+            for buffers in (extern.inputs, extern.outputs)
+        )
+        self._line(1, f"ir_extern({extern.op!r}, ({read}), ({written}), {dict(extern.attrs)})")
 
     def _block(self, body: tuple[Stmt, ...], depth: int, named: frozenset[str]) -> None:
         """Print statements; a comment announces each stage where its own part begins."""

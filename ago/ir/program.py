@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ago.errors import IRError
+from ago.ir.extern import Extern
 from ago.ir.nest import Buffer, Stage, Stmt
 from ago.ir.printer import print_program
 
@@ -22,12 +23,14 @@ class Program:
         buffers: All arrays, parameters first.
         stages: What it computes, producers before consumers.
         body: Statements in execution order.
+        extern: The C function that computes all of it; then there are no stages and no body.
     """
 
     name: str
     buffers: tuple[Buffer, ...]
     stages: tuple[Stage, ...]
     body: tuple[Stmt, ...]
+    extern: Extern | None = None
 
     @classmethod
     def naive(cls, name: str, buffers: tuple[Buffer, ...], stages: tuple[Stage, ...]) -> Program:
@@ -86,7 +89,7 @@ class Program:
         """This program under the name and with the stages' origins of an equal workload."""
         origins = {stage.name: stage.origin for stage in other.stages}
         stages = tuple(replace(s, origin=origins.get(s.name, s.origin)) for s in self.stages)
-        return replace(self, name=other.name, stages=stages)
+        return replace(self, name=other.name, stages=stages, extern=other.extern)
 
     def __str__(self) -> str:
         return print_program(self)

@@ -21,6 +21,7 @@ from ago.ir.bounds import (
     loop_ranges,
     simplify,
 )
+from ago.ir.extern import Extern
 from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Prefetch, Reduce, Stmt, Update, walk
 from ago.ir.printer import element_text, print_statements
@@ -43,6 +44,7 @@ LAWS: Mapping[str, str] = {
     "race": "Iterations of a parallel or vector loop touch disjoint elements of what they write.",
     "vector-bounds": "Loops inside a vector loop have the same bounds in all lanes and are no "
     "vector loops.",
+    "extern-alone": "An extern stage has its program to itself: no stages, no body.",
     "register-index": "Indices of a register buffer are constant once unrolled loops are; a vector "
     "loop's variable stands in the last one, with coefficient 1.",
 }
@@ -64,6 +66,8 @@ def verify(program: Program) -> None:
     for buffer in program.buffers:
         if buffer.packing is not None:
             _check_packing(buffer, buffer.packing, buffers)
+    if program.extern is not None:
+        _check_extern(program, program.extern, buffers)
     checker = _Checker(buffers)
     for stmt in program.body:
         checker.check(stmt, _Place(stmt))
@@ -291,6 +295,20 @@ def _check_names(program: Program) -> None:
             if kind == "loops":
                 message += f"\n{print_statements(program.body, name)}"
             raise IRError("duplicate-name", message)
+
+
+def _check_extern(program: Program, extern: Extern, buffers: Mapping[str, Buffer]) -> None:
+    what = f"extern {extern.name} ({extern.op})"
+    if program.stages or program.body:
+        raise IRError("extern-alone", f"{what} shares program {program.name} with loop nests")
+    written = (*extern.outputs, *extern.scratch)
+    for name in (*filter(None, extern.inputs), *written):
+        if name not in buffers:
+            raise IRError("unknown-buffer", f"{what}: there is no buffer {name}")
+    for name in written:
+        scope = buffers[name].scope
+        if scope in ("input", "constant"):
+            raise IRError("write-to-constant", f"{what} writes {name}, an {scope}")
 
 
 def _check_packing(buffer: Buffer, recipe: Packing, buffers: Mapping[str, Buffer]) -> None:

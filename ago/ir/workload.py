@@ -21,5 +21,6 @@ def workload_key(program: Program) -> str:
         Sixteen hexadecimal digits.
     """
     stages = tuple(replace(stage, origin="") for stage in program.stages)
-    text = repr((program.buffers, stages))
+    extern = program.extern and replace(program.extern, origin="")
+    text = repr((program.buffers, stages) if extern is None else (program.buffers, extern))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -23,6 +23,7 @@ def cluster(
     the most bytes with it; among equals with a producer, then by name. A candidate is adjacent,
     safe by one of the rules, and keeps the sum of the weights at or under the threshold. In the
     end, operators left alone are pulled into a neighbour wherever an exact search finds it safe.
+    Externs stay alone.
 
     The queue holds every subgraph that may have a candidate. A merge queues again only those
     neighbours whose situation it changed, so the time grows nearly linearly with the graph.
@@ -35,7 +36,8 @@ def cluster(
     Returns:
         The subgraph of each vertex, numbered by their first vertices.
     """
-    state = _Clustering(Quotient(graph), threshold)
+    apart = frozenset(n for n, vertex in enumerate(graph.vertices) if vertex.kind == "extern")
+    state = _Clustering(Quotient(graph), threshold, apart)
     everything = range(len(graph.vertices))
     state.run(everything, rules)
     alone = [c for c in everything if len(state.quotient.members[c]) == 1]
@@ -58,9 +60,10 @@ class _Clustering:
     An entry of the queue is valid while its cluster is pending under the same weight and name.
     """
 
-    def __init__(self, quotient: Quotient, threshold: float) -> None:
+    def __init__(self, quotient: Quotient, threshold: float, apart: frozenset[int]) -> None:
         self.quotient = quotient
         self.threshold = threshold
+        self._apart = apart
         self._queue: list[tuple[float, str, int]] = []
         self._pending: dict[int, tuple[float, str]] = {}
 
@@ -87,13 +90,15 @@ class _Clustering:
 
     def _best_candidate(self, current: int, rules: Sequence[Rule]) -> int | None:
         """The candidate of most shared bytes; safety, the costly question, is asked last."""
+        if current in self._apart:
+            return None
         quotient = self.quotient
         weight = quotient.weight[current]
         ranked = sorted(
             (-nbytes, side, quotient.name[other], other)
             for side, found in enumerate((quotient.producers[current], quotient.consumers[current]))
             for other, nbytes in found.items()
-            if weight + quotient.weight[other] <= self.threshold
+            if weight + quotient.weight[other] <= self.threshold and other not in self._apart
         )
         for _, side, _, other in ranked:
             producer, consumer = (current, other) if side else (other, current)

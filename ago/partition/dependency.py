@@ -26,7 +26,7 @@ class Vertex:
     Attributes:
         name: Unique in the graph.
         op: The operator's name, for people and for the baseline.
-        kind: `complex`, `elementwise`, `reduction` or `movement`.
+        kind: `complex`, `elementwise`, `reduction`, `movement` or `extern`.
         weight: Expected tuning effort, at least 0.
         nbytes: Bytes of its first result, without the rounding of layouts.
     """
@@ -119,11 +119,12 @@ def operator_weight(graph: Graph, node: Node, model: OperatorWeight | None = Non
 
     Args:
         graph: The graph after all passes.
-        node: One of its nodes; one that has no lowering weighs 0, as it cannot be tuned.
+        node: One of its nodes; an extern, or one that has no lowering, weighs 0, as it cannot be
+            tuned.
         model: By default the shipped one.
     """
     kind = OPERATORS[node.op].kind
-    if kind == "movement" or node.op not in LOWERINGS:
+    if kind == "movement" or kind == "extern" or node.op not in LOWERINGS:
         return 0.0
     program = lower_nodes(graph, [node], node.outputs, "operator").program
     return (model or shipped_operator_weight())(nest_features(program, kind))

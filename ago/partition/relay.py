@@ -61,7 +61,7 @@ def _sole_suppliers(graph: DependencyGraph, number: int) -> list[int]:
     return [
         edge.producer
         for edge in graph.incoming[number]
-        if graph.vertices[edge.producer].kind != "movement"
+        if graph.vertices[edge.producer].kind not in ("movement", "extern")
         and edge.value not in graph.outputs
         and (vertex.op == "Pad" or edge.nbytes == vertex.nbytes)
         and len(graph.outgoing[edge.producer]) == 1

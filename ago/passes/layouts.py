@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ago.ir.attributes import read_int
 from ago.ir.graph import Graph, Layout, Node, TensorType
+from ago.ir.ops import OPERATORS
 from ago.ir.tensor import Slice
 
 
@@ -21,7 +22,8 @@ def choose_layouts(graph: Graph, lanes: int) -> Graph:
     Results of rank 3 and 4 are channels-last, with the channels rounded up to `lanes` where there
     are at least as many: fewer would more than double the tensor for one partial vector. Those of
     rank 1 and 2 are row-major and rounded, except that the two sides of a Reshape are rounded only
-    where it stays a view. Outputs of the graph are row-major without rounding.
+    where it stays a view. Outputs of the graph, and what an extern
+    reads or writes, are row-major without rounding.
 
     Args:
         graph: Any graph.
@@ -63,6 +65,7 @@ def _place_inputs(graph: Graph, types: dict[str, TensorType], node: Node, lanes:
         and part.shape[axis] % lanes == 0
         and not any(n.op in ("Reshape", "Identity") for n in graph.consumers(value))
         and _producer_op(graph, value) not in ("Reshape", "Identity")
+        and not _meets_extern(graph, value)
         for value, part in zip(node.inputs, parts, strict=True)
     )
     if not free:
@@ -77,6 +80,13 @@ def _place_inputs(graph: Graph, types: dict[str, TensorType], node: Node, lanes:
 def _producer_op(graph: Graph, value: str) -> str:
     producer = graph.producer(value)
     return "" if producer is None else producer.op
+
+
+def _meets_extern(graph: Graph, value: str) -> bool:
+    """Tell whether an extern reads or writes a value, so that it must be dense and row-major."""
+    producer = graph.producer(value)
+    ends = graph.consumers(value) if producer is None else (producer, *graph.consumers(value))
+    return any(OPERATORS[node.op].kind == "extern" for node in ends)
 
 
 def is_view(graph: Graph, node: Node) -> bool:
@@ -103,6 +113,8 @@ def _with_layout(
     kind = types[value]
     if value in graph.outputs:
         return kind
+    if _meets_extern(graph, value):
+        return replace(kind, layout=Layout.row_major(kind.rank))
     if kind.rank in (3, 4):
         round = lanes if kind.shape[1] >= lanes else 1
         return replace(kind, layout=Layout.channels_last(kind.rank, round))

@@ -1,23 +1,27 @@
 """Where the C files that ship with AGO are.
 
 They live in `csrc/` at the top of a checkout and in `ago/csrc/` of an installed package; both are
-plain directories, so a path is all a compiler needs.
+plain directories, so a path is all a compiler needs. `csrc/extern/` holds the functions that extern
+stages call; a model takes along only those that it uses.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from ago.errors import ToolchainError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_INCLUDE = re.compile(r'^#include "(ago_\w+\.h)"', re.MULTILINE)
 
 
 def csrc_path(name: str) -> Path:
     """Path of a shipped C file.
 
     Args:
-        name: File name, such as `"ago_runtime.h"`.
+        name: Path in `csrc/`, such as `"ago_runtime.h"`.
 
     Raises:
         ToolchainError: There is no such file: the installation is broken.
@@ -28,3 +32,23 @@ def csrc_path(name: str) -> Path:
             return path
     looked = " or ".join(str(path.parent) for path in candidates)
     raise ToolchainError(f"{name} is not in {looked}: reinstall ago-compiler")
+
+
+def extern_sources(files: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """The text of what extern functions need, by file name.
+
+    Args:
+        files: Names in `csrc/extern/` without ending, such as `"ago_rnn"`.
+        known: Headers that every model has anyway.
+
+    Returns:
+        Each file's header and C file, and the other headers of `csrc/extern/` that these include.
+    """
+    texts: dict[str, str] = {}
+    wanted = [f"{name}{ending}" for name in files for ending in (".h", ".c")]
+    while wanted:
+        name = wanted.pop()
+        if name not in texts and name not in known:
+            texts[name] = csrc_path(f"extern/{name}").read_text(encoding="utf-8")
+            wanted += _INCLUDE.findall(texts[name])
+    return dict(sorted(texts.items()))

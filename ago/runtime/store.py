@@ -24,10 +24,12 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build_cached
 from ago.runtime.cache import Cache
 from ago.runtime.library import Library
+from ago.runtime.sources import csrc_path
 from ago.target import Target
 
 _DESCRIPTION = "artifact.json"
 _WEIGHTS = "weights.bin"
+_SOURCES = (".py", ".json", ".c", ".h")
 
 
 def cached_artifact(
@@ -132,14 +134,15 @@ def read_artifact(directory: Path) -> Artifact:
 
 @functools.cache
 def compiler_digest() -> str:
-    """SHA-256 (hexadecimal) of the package: its source and its shipped figures, by path."""
-    return _digest(Path(__file__).parent.parent)
+    """SHA-256 (hexadecimal) of the package: its Python and C sources and its shipped figures."""
+    return _digest(Path(__file__).parent.parent, csrc_path("ago_runtime.h").parent)
 
 
-def _digest(root: Path) -> str:
+def _digest(*roots: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted((*root.rglob("*.py"), *root.rglob("*.json"))):
-        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    for root in roots:
+        for path in sorted(p for p in root.rglob("*") if p.suffix in _SOURCES):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -9,8 +9,11 @@ import pytest
 from ago.runtime.build import build, library_suffix
 from ago.target import TARGETS, runs_on_host
 from tests.support.cases import compile_cases, failures
+from tests.support.extern_cases import EXTERN_TABLES
 from tests.support.graph_cases import GRAPH_CASES
 from tests.support.operator_cases import TABLES
+
+EXTERNS = [case for table in EXTERN_TABLES.values() for case in table]
 
 FEW = [case for table in TABLES.values() for case in table[::7]]
 """Some cases of every kind of operator."""
@@ -18,6 +21,10 @@ FEW = [case for table in TABLES.values() for case in table[::7]]
 
 def test_some_operators_of_every_kind():
     assert failures(FEW, "cortex-a76") == []
+
+
+def test_some_externs():
+    assert failures(EXTERNS[::5], "cortex-a76") == []
 
 
 def test_graphs_of_several_nodes():

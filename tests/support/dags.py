@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ago.partition.dependency import DependencyGraph, Edge, Vertex
 
-KINDS = ("complex", "elementwise", "reduction", "movement")
+KINDS = ("complex", "elementwise", "reduction", "movement", "extern")
 
 
 def dag(

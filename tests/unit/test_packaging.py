@@ -44,7 +44,7 @@ def wheel(tmp_path_factory) -> Path:
 def test_wheel_is_pure_and_holds_the_c_sources(wheel):
     assert wheel.name == f"ago_compiler-{__version__}-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
-    shipped = {f"ago/csrc/{path.name}" for path in (ROOT / "csrc").glob("*.[ch]")}
+    shipped = {f"ago/{path.relative_to(ROOT)}" for path in (ROOT / "csrc").rglob("*.[ch]")}
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "ago").rglob("*.py")}
     assert shipped
     assert shipped | modules | {"ago/py.typed"} <= names

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ago.errors import UnsupportedError
+from ago.errors import IRError, UnsupportedError
+from ago.ir.extern import Extern
 from ago.ir.graph import Graph, Node
 from ago.ir.lowering.context import Lowering
 from ago.ir.lowering.contraction import lower_conv, lower_gemm, lower_matmul
 from ago.ir.lowering.elementwise import binary, clip, identity, lower_elementwise, relu
+from ago.ir.lowering.externs import EXTERNS
 from ago.ir.lowering.movement import lower_concat, lower_pad, lower_reshape
 from ago.ir.lowering.reduction import (
     lower_average_pool,
@@ -43,6 +45,7 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "ReduceMean": lower_reduce_mean,
     "Relu": lower_elementwise("relu", relu),
     "Reshape": lower_reshape,
+    **EXTERNS,
     "Sub": lower_elementwise("sub", binary("sub")),
 }
 """How each operator lowers to stages; `BatchNormalization` is rewritten by a pass before."""
@@ -77,6 +80,7 @@ def lower_nodes(
 
     Raises:
         UnsupportedError: Nodes have no lowering; all are listed.
+        IRError: `extern-alone` if one of several nodes is an extern.
     """
     require_lowerings(nodes)
     lowering = Lowering(graph.type_of, frozenset(graph.params), frozenset(outputs))
@@ -86,7 +90,22 @@ def lower_nodes(
     buffers: list[Buffer] = [*lowering.buffers.values(), *lowering.extra]
     buffers.sort(key=lambda buffer: rank.get(buffer.scope, 3))
     values = {b.name: value for value, b in lowering.buffers.items() if b.scope in rank}
+    if lowering.externs:
+        program = Program(name, tuple(buffers), (), (), _only_extern(nodes, lowering))
+        return LoweredProgram(program, values)
     return LoweredProgram(Program.naive(name, tuple(buffers), tuple(lowering.stages)), values)
+
+
+def _only_extern(nodes: Sequence[Node], lowering: Lowering) -> Extern:
+    extern = lowering.externs[0]
+    if len(nodes) > 1:
+        others = ", ".join(node.name for node in nodes if node.name != extern.origin)
+        raise IRError(
+            "extern-alone",
+            f"node {extern.origin} ({extern.op}) is an extern, which is compiled alone, not "
+            f"together with {others}; give it a subgraph of its own",
+        )
+    return extern
 
 
 def require_lowerings(nodes: Iterable[Node]) -> None:

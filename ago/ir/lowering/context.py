@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ago.ir.extern import CFunction, Extern
 from ago.ir.graph import Node
 from ago.ir.index import Index, as_index, var
 from ago.ir.nest import Axis, Buffer, Scope, Stage
@@ -31,6 +32,8 @@ class Lowering:
         outputs: Names of the values that leave the subgraph.
         stages: Stages so far, in order.
         buffers: Buffer of each value so far, by value name.
+        extra: Buffers that are no value of the graph.
+        externs: Extern stages so far.
     """
 
     types: Callable[[str], TensorType]
@@ -39,6 +42,7 @@ class Lowering:
     stages: list[Stage] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     extra: list[Buffer] = field(default_factory=list)
+    externs: list[Extern] = field(default_factory=list)
     _used: dict[str, int] = field(default_factory=dict)
 
     def stage_name(self, kind: str) -> str:
@@ -127,6 +131,42 @@ class Lowering:
         self.extra.append(Buffer(stage, tuple(a.extent for a in spatial), "workspace"))
         self.stages.append(Stage(stage, tuple(axes), stage, index, value, reduce, init, node.name))
         return stage
+
+    def extern(
+        self,
+        node: Node,
+        function: CFunction,
+        roles: Sequence[str],
+        scratch: Sequence[tuple[str, int, str]] = (),
+    ) -> None:
+        """Make all of the node's outputs by a C function.
+
+        Args:
+            node: The node; its inputs are passed in order, absent ones as null pointers.
+            function: What is called.
+            roles: What to call the buffer of each input.
+            scratch: Name, elements and element type of each array for the function's own use.
+        """
+        stage = self._fresh(function.name.removeprefix("ago_"))
+        for value, role in zip(node.inputs, roles, strict=False):
+            if value and value not in self.buffers:
+                scope: Scope = "constant" if value in self.constants else "input"
+                self._declare(value, self._fresh(role), scope)
+        for value in node.outputs:
+            scope = "output" if value in self.outputs else "workspace"
+            self._declare(value, self._fresh("output"), scope)
+        temporaries = [
+            Buffer(self._fresh(name), (size,), "workspace", dtype) for name, size, dtype in scratch
+        ]
+        self.extra.extend(temporaries)
+        read, written = (
+            tuple(self.buffers[v].name if v else "" for v in values)
+            for values in (node.inputs, node.outputs)
+        )
+        own = tuple(b.name for b in temporaries)
+        self.externs.append(
+            Extern(stage, node.op, node.attrs, read, written, own, function, node.name)
+        )
 
     def _declare(self, value: str, name: str, scope: Scope) -> None:
         kind = self.types(value)

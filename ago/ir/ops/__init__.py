@@ -4,13 +4,13 @@ Read `OPERATORS` and `Operator` first. Invariant: semantics are ONNX's newest on
 attributes explicit, and element types float32 only.
 """
 
-from ago.ir.ops import conv, elementwise, matmul, movement, pool, reduce
+from ago.ir.ops import conv, elementwise, matmul, movement, pool, reduce, sampling
 from ago.ir.ops.operator import Array, Attrs, Kind, Operator
 
 __all__ = ["OPERATORS", "Array", "Attrs", "Kind", "Operator"]
 
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
-    for family in (conv, matmul, elementwise, pool, reduce, movement)
+    for family in (conv, matmul, elementwise, pool, reduce, movement, sampling)
     for operator in family.OPERATORS
 }

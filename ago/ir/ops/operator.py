@@ -18,7 +18,7 @@ from ago.ir.tensor import TensorType
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Attrs: TypeAlias = Mapping[str, object]
-Kind = Literal["complex", "elementwise", "reduction", "movement"]
+Kind = Literal["complex", "elementwise", "reduction", "movement", "extern"]
 InputTypes: TypeAlias = Sequence[TensorType | None]
 InputArrays: TypeAlias = Sequence[Array | None]
 Infer: TypeAlias = Callable[[InputTypes, Attrs], tuple[TensorType, ...]]
@@ -32,7 +32,8 @@ class Operator:
     Attributes:
         name: The `op` of its nodes.
         kind: `complex` contracts two tensors, `elementwise` maps elements (with broadcasting),
-            `reduction` combines elements of one tensor, `movement` only moves them.
+            `reduction` combines elements of one tensor, `movement` only moves them; `extern` is
+            computed by a C function of `csrc/extern`, never tiled or fused.
         infer: From input types (None where absent) and attributes to output types. Raises
             `ModelError` where they do not fit each other.
         reference: The definition: from float64 arrays (None where absent) and attributes to

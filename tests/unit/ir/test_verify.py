@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ago.errors import IRError
+from ago.ir.extern import CFunction, Extern
 from ago.ir.index import Index, maximum, minimum, var
 from ago.ir.interpreter import interpret
 from ago.ir.nest import Buffer, If, Packing, Reduce, Stage, Stmt, Store, Update
@@ -50,6 +51,15 @@ def registers(
     """A store into registers `acc[8, 8]` inside a serial loop `s.k` and loops `s.i` and `s.j`."""
     body = loop("s.i", lo + 8, loop("s.j", 8, store(*index, buffer="acc"), kind=j), kind=i, lo=lo)
     return program(loop("s.k", 4, body), buffers=(Buffer("acc", (8, 8), "register"),))
+
+
+def extern(read: str, written: str) -> Extern:
+    function = CFunction("ago_relu", "ago_relu", "ago_relu_args", {})
+    return Extern("relu", "Relu", {}, (read,), (written,), (), function)
+
+
+def calling(read: str, written: str) -> Program:
+    return replace(program(), extern=extern(read, written))
 
 
 def packed(source: str, *index: Index, condition: tuple[Index, ...] = ()) -> Program:
@@ -310,6 +320,18 @@ BROKEN_AND_KEPT: list[tuple[str, str, Program, Program]] = [
         registers(SI - SK, SJ, lo=SK * 2).with_buffer(Buffer("acc", (16, 8), "register")),
         registers(SI - SK * 2, SJ, lo=SK * 2),
     ),
+]
+
+
+BROKEN_AND_KEPT += [
+    (
+        "extern-alone",
+        "extern relu (Relu) shares program p with loop nests",
+        replace(program(square(store(SI, SJ))), extern=extern("x", "out")),
+        calling("x", "out"),
+    ),
+    ("unknown-buffer", "there is no buffer nowhere", calling("nowhere", "out"), calling("", "out")),
+    ("write-to-constant", "writes x, an input", calling("out", "x"), calling("x", "out")),
 ]
 
 
