@@ -69,7 +69,10 @@ def test_infer_refuses(op, shapes, attrs, message):
         OPERATORS[op].infer(types(*shapes), attrs)
 
 
-@pytest.mark.parametrize("op", sorted(OPERATORS))
+NESTS = sorted(op for op, row in OPERATORS.items() if row.kind != "extern")
+
+
+@pytest.mark.parametrize("op", NESTS)
 def test_infer_refuses_other_element_types(op):
     inputs = types(*[(1, 3, 8, 8)] * 5, dtype="f16")
     attrs = {**CONV, **POOL, **GEMM, "min": 0.0, "max": 1.0, "axis": 1}
