@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.errors import InputError
@@ -47,6 +48,7 @@ def optimize(
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, npt.ArrayLike] | None = None,
     partitioner: str | Partitioner = DEFAULT_PARTITIONER,
     weight_threshold: float | None = None,
     progress: Progress = silent,
@@ -61,6 +63,7 @@ def optimize(
         seed: Seed of every random choice.
         dims: Sizes of the file's symbolic dimensions, by name.
         shapes: Shapes that replace those of the file's inputs, by input.
+        constants: Values of inputs of the file that are the same in every call, by input.
         partitioner: Cuts the graph into subgraphs: `"affix"`, `"exact"`, `"relay"`, or a function
             from a graph to a `Partition`.
         weight_threshold: Most weight of a subgraph for `"affix"` and `"exact"`, in expected draws
@@ -90,7 +93,7 @@ def optimize(
             "`ago optimize --target` and tools/cross_build.py compile for other machines"
         )
     chosen = find_partitioner(partitioner, weight_threshold)
-    graph = model if isinstance(model, Graph) else load(model, dims=dims, shapes=shapes)
+    graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
 
     @functools.cache
     def compiled() -> Compilation:

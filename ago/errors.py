@@ -26,10 +26,13 @@ class UnsupportedError(AgoError):
 
     Attributes:
         problems: One line per unsupported node, each with operator, attribute and shape.
+        open_inputs: Inputs of the model at whose values compilation stopped; `ago.load` takes them
+            as `constants`.
     """
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, problems: Sequence[str], open_inputs: Sequence[str] = ()) -> None:
         self.problems = tuple(problems)
+        self.open_inputs = tuple(open_inputs)
         noun = "node is" if len(self.problems) == 1 else "nodes are"
         lines = "\n".join(f"  {line}" for line in self.problems)
         super().__init__(f"{len(self.problems)} {noun} not supported:\n{lines}")

@@ -1,17 +1,22 @@
-"""Fixing the shapes of a model's inputs.
+"""Fixing the shapes of a model's inputs, and inputs to a value.
 
-Read `input_types` first. Invariant: afterwards every extent is a number; 0 only
-where the file itself says so.
+Read `input_types` first. Invariant: afterwards every extent is a number; 0 only where the file
+itself says so.
 """
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
 
 from ago.errors import InputError, ModelError
-from ago.frontend.raw import RawInput, RawModel
+from ago.frontend.raw import AnyArray, RawInput, RawModel
 from ago.ir.graph import TensorType
+from ago.ir.tensor import numpy_dtype
 
 
 def input_types(
@@ -28,8 +33,11 @@ def input_types(
         ModelError: If dimensions stay open; it names all of them.
         InputError: If `dims` or `shapes` name what the model does not have, or do not fit it.
     """
-    _require_mappings(dims, shapes)
-    _refuse_unknown(model, dims, shapes)
+    _require_mapping("dims", dims)
+    _require_mapping("shapes", shapes)
+    _refuse_unknown("shapes", shapes, {entry.name for entry in model.inputs})
+    symbols = {dim for entry in model.inputs for dim in entry.dims or () if isinstance(dim, str)}
+    _refuse_unknown("dims", dims, symbols)
     dims = {name: _extent(f"dims[{name!r}]", extent) for name, extent in dims.items()}
     problems: list[str] = []
     types: dict[str, TensorType] = {}
@@ -47,22 +55,53 @@ def input_types(
     return types
 
 
-def _require_mappings(dims: object, shapes: object) -> None:
-    for what, given in (("dims", dims), ("shapes", shapes)):
-        if not isinstance(given, Mapping):
-            raise InputError(f"{what} must be a mapping from names, not {given!r}")
+def fix_inputs(model: RawModel, constants: Mapping[str, npt.ArrayLike]) -> RawModel:
+    """Return a model some of whose inputs have become weights.
+
+    Args:
+        model: The model.
+        constants: Values of inputs by name.
+
+    Raises:
+        InputError: If the model has no such input, or a value does not fit its type.
+    """
+    _require_mapping("constants", constants)
+    entries = {entry.name: entry for entry in model.inputs}
+    _refuse_unknown("constants", constants, set(entries))
+    fixed = {name: _fitting(entries[name], value) for name, value in constants.items()}
+    return replace(
+        model,
+        inputs=tuple(entry for entry in model.inputs if entry.name not in fixed),
+        weights={**model.weights, **fixed},
+    )
 
 
-def _refuse_unknown(
-    model: RawModel, dims: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
-) -> None:
-    names = {entry.name for entry in model.inputs}
-    symbols = {dim for entry in model.inputs for dim in entry.dims or () if isinstance(dim, str)}
-    for what, given, known in (("shapes", set(shapes), names), ("dims", set(dims), symbols)):
-        if given - known:
-            listed = ", ".join(sorted(known)) or "none"
-            unknown = ", ".join(sorted(map(str, given - known)))
-            raise InputError(f"{what} names {unknown}, but the model has: {listed}")
+def _fitting(entry: RawInput, value: npt.ArrayLike) -> AnyArray:
+    """Return an input's value as an array of its element type and shape."""
+    what = f"constants[{entry.name!r}]"
+    try:
+        array = np.asarray(value).astype(numpy_dtype(entry.dtype), casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} does not fit elements of type {entry.dtype}: {error}") from error
+    wanted = [n if isinstance(n, int) else -1 for n in entry.dims or ()]
+    same_rank = len(wanted) == array.ndim
+    if entry.dims is not None and not (
+        same_rank and all(n in (-1, m) for n, m in zip(wanted, array.shape, strict=True))
+    ):
+        raise InputError(f"{what} has the shape {array.shape}, which does not fit {entry.dims}")
+    return array
+
+
+def _require_mapping(what: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be a mapping from names, not {given!r}")
+
+
+def _refuse_unknown(what: str, given: Mapping[str, object], known: set[str]) -> None:
+    if given.keys() - known:
+        listed = ", ".join(sorted(known)) or "none"
+        unknown = ", ".join(sorted(map(str, given.keys() - known)))
+        raise InputError(f"{what} names {unknown}, but the model has: {listed}")
 
 
 def _extent(what: str, extent: object) -> int:

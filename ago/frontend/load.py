@@ -15,7 +15,7 @@ from ago.errors import ModelError, UnsupportedError
 from ago.frontend.control import choose_branch
 from ago.frontend.draft import GraphDraft
 from ago.frontend.folding import fold, fold_type
-from ago.frontend.input_shapes import input_types
+from ago.frontend.input_shapes import fix_inputs, input_types
 from ago.frontend.onnx_file import read_model
 from ago.frontend.onnx_functions import function_body
 from ago.frontend.onnx_ops import RefusalError, find_translator
@@ -25,6 +25,7 @@ from ago.frontend.rewrite import check_order, inline, live_nodes
 from ago.ir.graph import Graph, TensorType
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import onnx
 
 
@@ -32,6 +33,7 @@ def load(
     model: str | os.PathLike[str] | onnx.ModelProto,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Graph:
     """Import an ONNX model.
 
@@ -39,6 +41,8 @@ def load(
         model: Path of an ONNX file, or a model in memory.
         dims: Extents for symbolic dimensions by name, such as `{"batch": 1}`.
         shapes: Shapes for inputs by name; they also override static shapes of the file.
+        constants: Values for inputs by name, such as a shape that the model takes as an input. They
+            are no inputs of the graph.
 
     Returns:
         The model as a graph, its names kept and its shape arithmetic computed.
@@ -46,9 +50,9 @@ def load(
     Raises:
         ModelError: If the file is broken, or a dimension is left open.
         UnsupportedError: If AGO cannot express some nodes; it lists all of them.
-        InputError: If `model` is no model, or `dims` or `shapes` do not fit it.
+        InputError: If `model` is no model, or `dims`, `shapes` or `constants` do not fit it.
     """
-    raw = read_model(model)
+    raw = fix_inputs(read_model(model), constants or {})
     inputs = input_types(raw, dims or {}, shapes or {})
     return _Import(raw, inputs).run()
 
@@ -64,6 +68,7 @@ class _Import:
         self._doubtful: set[str] = set()  # made from what was refused: no cause of its own
         self._defining: RawNode | None = None  # the node whose definition is being imported
         self._reported: set[str] = set()
+        self._open: list[str] = []  # inputs that would have to be constant
         self._guesses: dict[str, TensorType] | None = None
 
     def run(self) -> Graph:
@@ -82,7 +87,7 @@ class _Import:
             self._draft.define_constant(name, array)
         self._import_all(live_nodes(self._raw.nodes, self._raw.outputs))
         if self._problems:
-            raise UnsupportedError(self._problems)
+            raise UnsupportedError(self._problems, self._open)
         return self._draft.finish(self._raw.name, self._raw.outputs)
 
     def _import_all(self, nodes: Sequence[RawNode]) -> None:
@@ -91,7 +96,7 @@ class _Import:
                 self._import(node)
             except RefusalError as refusal:
                 if refusal.value not in self._doubtful:
-                    self._report(node, str(refusal))
+                    self._report(node, self._with_hint(refusal))
                 self._guess_outputs(node)
             except ModelError as error:
                 raise ModelError(f"node {node.name!r} ({node.op}): {error}") from error
@@ -194,6 +199,13 @@ class _Import:
         self._problems.append(
             f"node {node.name!r} ({operator}): {reason}{attributes}; inputs: {shown or '-'}"
         )
+
+    def _with_hint(self, refusal: RefusalError) -> str:
+        """Return a refusal's text, with the way out where an input of the model is at fault."""
+        if refusal.value not in self._inputs:
+            return str(refusal)
+        self._open.append(refusal.value)
+        return f"{refusal}; to fix it give constants={{{refusal.value!r}: ...}}"
 
     def _guess_outputs(self, node: RawNode) -> None:
         """Go on behind a refused node with the types that onnx knows of its outputs."""

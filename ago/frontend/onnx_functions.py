@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ago.frontend.onnx_nodes import Scope, opset_versions, read_nodes, to_proto
+from ago.frontend.onnx_nodes import Scope, opset_versions, read_attributes, read_nodes, to_proto
 from ago.frontend.raw import RawGraph, RawNode
 from ago.ir.graph import TensorType
 from ago.ir.tensor import numpy_dtype
@@ -65,7 +65,8 @@ def _find_function(
         return None
     function = onnx.FunctionProto.FromString(content)
     stated = [a.default_value for a in schema.attributes.values() if a.default_value.name]
-    return function, _values([*stated, *function.attribute_proto])
+    defaults = read_attributes([*stated, *function.attribute_proto], Scope({}))
+    return function, defaults
 
 
 def _newest(versions: Sequence[int], wanted: int) -> int:
@@ -80,13 +81,3 @@ def _type_bytes(kind: TensorType | None) -> bytes:
         return bytes(onnx.TypeProto().SerializeToString())
     element = onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(kind.dtype))
     return bytes(onnx.helper.make_tensor_type_proto(element, kind.shape).SerializeToString())
-
-
-def _values(attributes: Sequence[onnx.AttributeProto]) -> dict[str, object]:
-    import onnx
-
-    values: dict[str, object] = {}
-    for attribute in attributes:
-        value = onnx.helper.get_attribute_value(attribute)
-        values[attribute.name] = value.decode() if isinstance(value, bytes) else value
-    return values

@@ -63,7 +63,7 @@ def read_nodes(nodes: Iterable[onnx.NodeProto], scope: Scope) -> tuple[RawNode, 
             taken[stem] += 1
         taken[name] += 1
         domain = plain_domain(node.domain)
-        attrs = _read_attributes(node.attribute, scope)
+        attrs = read_attributes(node.attribute, scope)
         version = scope.versions.get(domain, 1)
         inputs, outputs = tuple(node.input), tuple(node.output)
         result.append(RawNode(name, node.op_type, domain, version, inputs, outputs, attrs))
@@ -111,7 +111,8 @@ def attribute_types(node: RawNode) -> dict[str, int]:
     return {name: int(attribute.type.value) for name, attribute in schema.attributes.items()}
 
 
-def _read_attributes(attributes: Iterable[onnx.AttributeProto], scope: Scope) -> dict[str, object]:
+def read_attributes(attributes: Iterable[onnx.AttributeProto], scope: Scope) -> dict[str, object]:
+    """Return attributes as plain values; those that refer to the caller's only if it has them."""
     values = {}
     for attribute in attributes:
         if not attribute.ref_attr_name:

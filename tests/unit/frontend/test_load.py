@@ -253,6 +253,39 @@ def test_initializers_listed_as_inputs_are_weights():
     assert set(graph.params) == {"w"}
 
 
+def reshape_model():
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"], name="flat")
+    dtypes = {"shape": TensorProto.INT64}
+    return make_model([node], {"x": (2, 3), "shape": ("rank",)}, ["y"], dtypes=dtypes)
+
+
+def test_an_input_can_be_fixed_to_a_value():
+    graph = load(reshape_model(), constants={"shape": [3, -1]})
+    assert graph.inputs == ("x",)
+    assert graph.types["y"].shape == (3, 2)
+
+
+def test_a_report_says_which_inputs_would_have_to_be_fixed():
+    with pytest.raises(UnsupportedError, match=r"give constants=\{'shape': \.\.\.\}") as error:
+        load(reshape_model(), dims={"rank": 2})
+    assert error.value.open_inputs == ("shape",)
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({"form": [6]}, "constants names form, but the model has: shape, x"),
+        ({"shape": [[6]]}, r"has the shape \(1, 1\), which does not fit"),
+        ({"x": np.zeros((3, 2))}, r"has the shape \(3, 2\), which does not fit"),
+        ({"shape": [1.5]}, "does not fit elements of type i64"),
+        (["shape"], "constants must be a mapping"),
+    ],
+)
+def test_constants_that_do_not_fit(constants, message):
+    with pytest.raises(InputError, match=message):
+        load(reshape_model(), constants=constants)
+
+
 # Names, versions, outputs
 
 
