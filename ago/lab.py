@@ -26,6 +26,7 @@ from ago.target import Target, resolve_target, runs_on_host
 from ago.tune import Candidate, PeakProbe, measure_candidates, run_candidate
 
 _PROBES = 5
+_ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Timing:
 
     def __str__(self) -> str:
         speed = self.flop / self.seconds / 1e9
-        return f"{1e3 * self.seconds:.3g} ms, {speed:.1f} GFLOP/s, {self.share:.0%} of the FMA peak"
+        return f"{1e3 * self.seconds:.3g} ms, {speed:.1f} GFLOP/s, {self.share:.1%} of the FMA peak"
 
 
 def measure(program: Program, target: str | Target = "host") -> Timing:
@@ -74,7 +75,9 @@ def measure(program: Program, target: str | Target = "host") -> Timing:
         64
     """
     chosen = _runnable(target)
-    (seconds,) = measure_candidates([_compiled(program, chosen)], chosen, INTRINSICS[chosen.isa])
+    (seconds,) = measure_candidates(
+        [_compiled(program, chosen)], chosen, INTRINSICS[chosen.isa], rounds=_ROUNDS
+    )
     return Timing(seconds, flop(program), _peak(chosen))
 
 

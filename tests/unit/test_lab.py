@@ -43,7 +43,7 @@ def test_operations_are_calls_and_sums():
 def test_a_timing_relates_speed_to_the_peak():
     timing = lab.Timing(seconds=2e-3, flop=10_000_000, peak=2e10)
     assert timing.share == 0.25
-    assert str(timing) == "2 ms, 5.0 GFLOP/s, 25% of the FMA peak"
+    assert str(timing) == "2 ms, 5.0 GFLOP/s, 25.0% of the FMA peak"
     measured = lab.measure(matmul(8, 16, 8))
     assert measured.flop == 2048
     assert measured.seconds > 0
