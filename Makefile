@@ -13,7 +13,7 @@ PYTHONS = $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 SOURCES = ago benchmarks tests tools setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all lint format bench docs clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -44,12 +44,17 @@ format: $(VENV)/.installed-dev ## rewrite the sources in the house style
 bench: $(VENV)/.installed-bench ## time kernels, and MODEL beside ONNX Runtime and OpenVINO
 	@$(PY) -m benchmarks $(if $(MODEL),"$(MODEL)")
 
+docs: $(VENV)/.installed-docs ## the documentation as a site, in build/site
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	@echo "build/site/index.html"
+
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.installed-run: EXTRAS = emu
 $(VENV)/.installed-dev: EXTRAS = emu dev
 $(VENV)/.installed-bench: EXTRAS = emu bench
+$(VENV)/.installed-docs: EXTRAS = docs
 
 $(VENV)/.installed-%: pyproject.toml setup.py tools/setup_venv.py
 	@python=$$(for p in $(PYTHONS); do \

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GOALS = ("demo", "test", "test-all", "lint", "bench")
+GOALS = ("demo", "test", "test-all", "lint", "bench", "docs")
 
 
 @pytest.fixture(scope="module")
