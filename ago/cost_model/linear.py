@@ -61,11 +61,12 @@ class NestFeatures:
 
         Args:
             kind: The operator's kind.
-            spatial: Iterations of the spatial loops, at least 1.
-            reduction: Iterations of the reduction loops for each of them, at least 1.
+            spatial: Iterations of the spatial loops; none weigh as much as one.
+            reduction: Iterations of the reduction loops for each of them.
             read: Bytes of all operands.
             written: Bytes of all results.
         """
+        spatial, reduction = max(spatial, 1), max(reduction, 1)
         macs = math.log(spatial * reduction) if kind == "complex" else 0.0
         traffic = (math.log(max(read, 1)), math.log(max(written, 1)))
         return cls(kind, math.log(spatial), math.log(reduction), macs, *traffic)

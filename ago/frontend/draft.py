@@ -14,6 +14,7 @@ import numpy as np
 from ago.errors import ElementTypeError, IRError, ModelError, UnsupportedError
 from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError
 from ago.frontend.raw import AnyArray
+from ago.ir.evaluate import is_modest
 from ago.ir.graph import Graph, Node, TensorType
 from ago.ir.ops import OPERATORS
 from ago.ir.tensor import dtype_name, numpy_dtype
@@ -152,6 +153,9 @@ class GraphDraft:
         """Compute a node whose inputs are all constant; return nothing for others."""
         if any(value and value not in self.constants for value in meaning.inputs):
             return []
+        before = sum(self.types[value].nbytes for value in meaning.inputs if value)
+        if not is_modest(before, sum(kind.nbytes for kind in types)):
+            return []
         arrays = [
             self.constants[value].astype(np.float64) if value else None for value in meaning.inputs
         ]
@@ -190,8 +194,6 @@ class GraphDraft:
         if value not in self.types:
             raise ModelError(f"nothing makes the output {value!r}")
         kind = self.types[value]
-        if kind.size == 0:
-            raise UnsupportedError([f"output {value!r}: it has no elements, {kind}"])
         copied = value in self._inputs or value in others
         if value not in self.constants and not copied:
             return value

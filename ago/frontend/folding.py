@@ -6,6 +6,7 @@ a chain such as Shape, Gather, Concat, Reshape leaves no trace in the graph.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -13,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ago.errors import ModelError
-from ago.frontend.onnx_ops.base import axis_in_range, int_attr, ints_attr
+from ago.frontend.onnx_ops.base import RefusalError, axis_in_range, int_attr, ints_attr
 from ago.frontend.onnx_ops.shapes import resolve_shape, squeezed_shape, unsqueezed_shape
 from ago.frontend.raw import AnyArray, RawNode
+from ago.ir.evaluate import is_modest
 from ago.ir.graph import TensorType
 
 Arrays: TypeAlias = Sequence[AnyArray | None]
@@ -34,6 +36,7 @@ def fold(node: RawNode, arrays: Arrays) -> AnyArray | None:
 
     Raises:
         ModelError: If the node does not fit its inputs.
+        RefusalError: If the result would be too large.
     """
     folder = _FOLDERS.get(node.op)
     if folder is None or node.domain:
@@ -80,7 +83,7 @@ def _constant(node: RawNode, arrays: Arrays) -> AnyArray | None:
         for key in (name, f"{name}s"):
             if key in node.attrs:
                 return np.array(node.attrs[key], dtype)
-    value = node.attrs.get("value")
+    value = node.attrs.get("value", node.attrs.get("sparse_value"))
     return value if isinstance(value, np.ndarray) else None
 
 
@@ -88,7 +91,9 @@ def _constant_of_shape(node: RawNode, arrays: Arrays) -> AnyArray:
     value = node.attrs.get("value", np.zeros(1, np.float32))
     if not isinstance(value, np.ndarray) or value.size != 1:
         raise ModelError("attribute 'value' must be one number")
-    return np.full(_array(arrays, 0).tolist(), value.ravel()[0], value.dtype)
+    shape = _array(arrays, 0).tolist()
+    _require_modest(math.prod(shape) * value.itemsize)
+    return np.full(shape, value.ravel()[0], value.dtype)
 
 
 def _gather(node: RawNode, arrays: Arrays) -> AnyArray:
@@ -146,9 +151,10 @@ def _transpose(node: RawNode, arrays: Arrays) -> AnyArray:
     return _array(arrays, 0).transpose(ints_attr(node, "perm"))
 
 
-def _expand(node: RawNode, arrays: Arrays) -> AnyArray:
+def _expand(node: RawNode, arrays: Arrays) -> AnyArray | None:
     data, target = _array(arrays, 0), _array(arrays, 1).tolist()
-    return np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(target))).copy()
+    view = np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(target)))
+    return view.copy() if is_modest(data.nbytes, view.nbytes) else None
 
 
 def _cast(node: RawNode, arrays: Arrays) -> AnyArray | None:
@@ -158,7 +164,17 @@ def _cast(node: RawNode, arrays: Arrays) -> AnyArray | None:
 
 def _range(node: RawNode, arrays: Arrays) -> AnyArray:
     start, limit, delta = (_array(arrays, position) for position in range(3))
+    if delta.item() == 0:
+        raise ModelError("the step must not be zero")
+    count = max((limit.item() - start.item()) / delta.item(), 0)
+    _require_modest(count * start.itemsize)
     return np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
+
+
+def _require_modest(nbytes: float) -> None:
+    """Refuse to make a constant that no model should hold."""
+    if not is_modest(0, nbytes):
+        raise RefusalError(f"a constant of {nbytes:.3g} bytes; too large to be made here")
 
 
 def _divide(a: AnyArray, b: AnyArray) -> AnyArray:

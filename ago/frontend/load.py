@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ago.errors import ModelError, UnsupportedError
-from ago.frontend.control import choose_branch
+from ago.frontend.control import unfold
 from ago.frontend.draft import GraphDraft
 from ago.frontend.folding import fold, fold_type
 from ago.frontend.input_shapes import fix_inputs, input_types
 from ago.frontend.onnx_file import read_model
 from ago.frontend.onnx_functions import function_body
+from ago.frontend.onnx_nodes import unknown_attributes
 from ago.frontend.onnx_ops import RefusalError, find_translator
 from ago.frontend.onnx_reference import reference_results
 from ago.frontend.raw import AnyArray, RawGraph, RawModel, RawNode
@@ -105,10 +106,14 @@ class _Import:
         """Compute a node, or append what it means; leave its outputs unknown where inputs are."""
         if not self._doubtful.isdisjoint(node.reads):
             self._doubtful.update(value for value in node.outputs if value)
+        unknown = unknown_attributes(node)
+        if unknown:
+            since = f"in opset {node.version}"
+            raise RefusalError(f"the operator has no attribute {unknown[0]!r} {since}")
         if self._fold(node):
             return
         if node.graphs:
-            self._import_all(choose_branch(node, self._draft))
+            self._import_control(node)
             return
         try:
             translator = find_translator(node)
@@ -119,6 +124,15 @@ class _Import:
         if self._ready(node):
             meaning = translator(node, self._draft.context)
             self._draft.append(node.name, meaning, node.outputs)
+
+    def _import_control(self, node: RawNode) -> None:
+        """Import the branch taken or the iterations made, up to the first that is refused."""
+        count = len(self._problems)
+        for nodes in unfold(node, self._draft):
+            self._import_all(nodes)
+            if len(self._problems) > count:
+                self._guess_outputs(node)
+                return
 
     def _import_otherwise(self, node: RawNode) -> bool:
         """Import a node that has no translator; return whether that is possible."""
@@ -201,11 +215,26 @@ class _Import:
         )
 
     def _with_hint(self, refusal: RefusalError) -> str:
-        """Return a refusal's text, with the way out where an input of the model is at fault."""
-        if refusal.value not in self._inputs:
+        """Return a refusal's text, with the way out where inputs of the model are at fault."""
+        inputs = self._origins(refusal.value)
+        if not inputs:
             return str(refusal)
-        self._open.append(refusal.value)
-        return f"{refusal}; to fix it give constants={{{refusal.value!r}: ...}}"
+        self._open.extend(inputs)
+        given = ", ".join(f"{name!r}: ..." for name in inputs)
+        return f"{refusal}; to fix it give constants={{{given}}}"
+
+    def _origins(self, value: str) -> list[str]:
+        """Return the inputs of the model from which a value is made; none if one is an image."""
+        makers = {made: node for node in self._raw.nodes for made in node.outputs if made}
+        seen, todo = {value}, [value]
+        while todo:
+            made = todo.pop()
+            more = set(makers[made].reads) - seen if made in makers else set()
+            seen |= more
+            todo += sorted(more)
+        found = [name for name in self._inputs if name in seen]
+        small = all(self._inputs[name].rank <= 1 for name in found)
+        return found if small else []
 
     def _guess_outputs(self, node: RawNode) -> None:
         """Go on behind a refused node with the types that onnx knows of its outputs."""

@@ -6,6 +6,7 @@ stands for one of the caller is replaced by the caller's value.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,22 +93,30 @@ def to_proto(node: RawNode) -> onnx.NodeProto:
     proto = onnx.NodeProto(
         op_type=node.op, domain=node.domain, name=node.name, input=node.inputs, output=node.outputs
     )
+    known = _attribute_types(node.op, node.version, node.domain) or {}
     for name, value in node.attrs.items():
         if isinstance(value, np.ndarray):
             value = onnx.numpy_helper.from_array(value, name)
-        kind = None if value != () else attribute_types(node).get(name, onnx.AttributeProto.INTS)
+        kind = None if value != () else known.get(name, onnx.AttributeProto.INTS)
         proto.attribute.append(onnx.helper.make_attribute(name, value, attr_type=kind))
     return proto
 
 
-def attribute_types(node: RawNode) -> dict[str, int]:
-    """Return the attributes that a node may have, and their types, as far as onnx knows them."""
+def unknown_attributes(node: RawNode) -> list[str]:
+    """Return the attributes of a node that its operator does not have in the node's version."""
+    known = _attribute_types(node.op, node.version, node.domain)
+    return [] if known is None else sorted(node.attrs.keys() - known.keys())
+
+
+@functools.cache
+def _attribute_types(op: str, version: int, domain: str) -> Mapping[str, int] | None:
+    """Return the attributes that an operator has, and their types; None if onnx does not know."""
     import onnx
 
     try:
-        schema: Any = onnx.defs.get_schema(node.op, node.version, node.domain)
+        schema: Any = onnx.defs.get_schema(op, version, domain)
     except onnx.defs.SchemaError:
-        return {}
+        return None
     return {name: int(attribute.type.value) for name, attribute in schema.attributes.items()}
 
 

@@ -16,6 +16,19 @@ from ago.errors import InputError
 from ago.ir.graph import Graph, Node
 from ago.ir.ops import OPERATORS, Array
 
+MOST_GROWTH = 64 << 20
+"""Bytes that a constant may take which is computed from a smaller one."""
+
+
+def is_modest(before: float, after: float) -> bool:
+    """Return whether constants may be replaced by what is computed from them.
+
+    Args:
+        before: Their bytes.
+        after: Bytes of the result.
+    """
+    return after <= max(before, MOST_GROWTH)
+
 
 def evaluate(
     graph: Graph,

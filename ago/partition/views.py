@@ -89,7 +89,9 @@ def _parts(graph: Graph, nodes: Sequence[Node], views: frozenset[str]) -> list[l
 
 
 def _is_free(graph: Graph, node: Node) -> bool:
-    """Whether a node only renames memory, of which the caller of the graph owns none."""
+    """Whether a node makes nothing, or only renames memory of which the caller owns none."""
+    if not any(kind.size for kind in node.types):
+        return True
     return node.output not in graph.outputs and is_view(graph, node)
 
 

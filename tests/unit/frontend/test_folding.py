@@ -178,3 +178,21 @@ def test_wrong_arithmetic_names_the_node(op, arrays, attrs):
     model = make_model([node], {}, ["y"], dict(zip(names, arrays, strict=True)))
     with pytest.raises(ModelError, match=rf"'wrong' \({op}\)"):
         load(model)
+
+
+def test_constants_that_grow_without_bounds_are_refused():
+    node = helper.make_node("ConstantOfShape", ["shape"], ["c"])
+    nodes = [node, helper.make_node("Add", ["x", "c"], ["y"])]
+    weights = {"shape": np.array([1 << 39, 2], np.int64)}
+    with pytest.raises(UnsupportedError, match=r"a constant of 4\.4e\+12 bytes"):
+        load(make_model(nodes, {"x": (2,)}, ["y"], weights))
+
+
+def test_a_range_that_never_ends_is_an_error():
+    nodes = [
+        helper.make_node("Range", ["zero", "one", "zero"], ["r"]),
+        helper.make_node("Add", ["x", "r"], ["y"]),
+    ]
+    weights = {"zero": np.float32(0), "one": np.float32(1)}
+    with pytest.raises(ModelError, match="the step must not be zero"):
+        load(make_model(nodes, {"x": (2,)}, ["y"], weights))

@@ -372,6 +372,13 @@ def test_all_unsupported_nodes_are_reported_at_once():
     )
 
 
+def test_an_attribute_that_the_operator_does_not_have_is_reported():
+    model = relu_model()
+    model.graph.node[0].attribute.append(helper.make_attribute("slope", 0.1))
+    with pytest.raises(UnsupportedError, match=r"no attribute 'slope' in opset 21; .* slope=0\.1"):
+        load(model)
+
+
 def test_a_report_shows_the_attributes_shortened():
     node = helper.make_node(
         "LSTM", ["x", "w", "r"], ["y"], name="lstm", hidden_size=3, activations=["Sigmoid"] * 9
