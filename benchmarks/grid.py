@@ -35,7 +35,10 @@ def grid() -> Iterator[Graph]:
         for kernel in (3, 5):
             yield _conv(116, 116, size, kernel, group=116, strides=2)
             yield _conv(116, 116, size, kernel, group=116, dilations=2)
-        yield _conv(58, 116, size, 3, group=58)
+        for multiplier in (2, 3, 5):
+            yield _conv(58, 58 * multiplier, size, 3, group=58)
+        for group in (2, 4):
+            yield _conv(116, 116, size, 3, group=116 // group)
     yield _conv(3, 32, 97, 3, strides=2)
     yield _conv(1, 16, 65, 5)
     yield _conv(4, 24, 65, 7, strides=2)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 
+from ago.autoschedule.groups import (
+    interleaving,
+    lane_period,
+    loops_of,
+    ragged_group,
+    repeated,
+    shared_group,
+)
 from ago.cost_model.analytic import Operand, TileProblem
-from ago.fuse.shape import Roles, reduction_axis, stage_loads
-from ago.ir.index import FloorDiv, variables
+from ago.fuse.shape import Roles, is_uniform
+from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Load, loads
@@ -38,17 +46,20 @@ def tile_problem(
         vectors = output.axis(lane).extent // ragged * -(-ragged // lanes)
     others = [a.extent for a in output.axes if a.name not in (lane, row)]
     steps = [a for a in reduction.axes if a.kind == "reduce"]
-    row_loops = _loops(part, reduction, row)
-    lane_loops = _loops(part, reduction, lane)
+    row_loops = loops_of(part, row)
+    lane_loops = loops_of(part, lane)
     innermost = reduction.loop(steps[-1].name) if steps else ""
     long_run = bool(steps) and steps[-1].extent >= lanes
     found = [load for load, _ in loads(reduction.value)]
     window_axis = _window_axis(reduction, found, row_loops)
     window = reduction.axis(window_axis).extent if window_axis else 1
+    shared = interleaving(program, part, lane, lanes)
     operands = tuple(
         Operand(
             along_rows=_mentions(load, row_loops),
-            along_lanes=_mentions(load, lane_loops),
+            along_lanes=not _is_same(program, load, lane_loops, lanes),
+            shared=shared if repeated(load, lane_loops, lanes) else 1,
+            picked=shared == 1 and repeated(load, lane_loops, lanes) is not None,
             along_reduction=long_run and load.index[-1].coefficient(innermost) == 1,
             row_step=_row_step(load, row_loops) if window > 1 else 0,
         )
@@ -70,24 +81,16 @@ def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tupl
     """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group."""
     assert part.reduction is not None
     vectors = part.output.axis(lane).extent // lanes
-    if ragged_group(part, lane, lanes):
+    shared = interleaving(program, part, lane, lanes)
+    if shared > 1:
+        return (shared,)
+    if ragged_group(part, lane, lanes) or lane_period(part, lane, lanes) > 1:
         return (1,)
-    group = _group(part.reduction, _loops(part, part.reduction, lane))
-    if group > 1:
+    group = shared_group(part, lane)
+    if group >= lanes > 1:
         return tuple(v for v in range(1, _WIDEST + 1) if (group // lanes) % v == 0) or (1,)
     counts = range(1, vectors + 1)
     return tuple(sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST}))
-
-
-def ragged_group(part: Roles, lane: str, lanes: int) -> int:
-    """Elements of a group along the lane axis that is no whole number of vectors; 0 without.
-
-    Vectors must not reach into the next group, which reads another input: the last one of a group
-    overlaps its neighbour.
-    """
-    assert part.reduction is not None
-    group = _group(part.reduction, _loops(part, part.reduction, lane))
-    return group if lanes > 1 and group >= lanes and group % lanes else 0
 
 
 def _interior(program: Program, loop: str, extent: int) -> int:
@@ -96,24 +99,15 @@ def _interior(program: Program, loop: str, extent: int) -> int:
     return found.const if found.is_constant else extent
 
 
-def _loops(part: Roles, reduction: Stage, axis: str | None) -> set[str]:
-    if axis is None:
-        return set()
-    inner = reduction_axis(part.output, reduction, axis)
-    return set() if inner is None else {reduction.loop(inner)}
-
-
-def _group(reduction: Stage, loops: set[str]) -> int:
-    """Elements along some loops that read the same input: the divisor of a group; 1 without."""
-    atoms = (a for load in stage_loads(reduction) for index in load.index for a, _ in index.terms)
-    return min(
-        (a.divisor for a in atoms if isinstance(a, FloorDiv) and loops & variables(a.value)),
-        default=1,
-    )
-
-
 def _mentions(load: Load, loops: set[str]) -> bool:
     return any(loops & variables(i) for i in load.index)
+
+
+def _is_same(program: Program, load: Load, loops: set[str], lanes: int) -> bool:
+    """Whether all lanes of a vector read the same element."""
+    if program.buffer(load.buffer).scope == "constant":
+        return not _mentions(load, loops)
+    return all(is_uniform(i, loop, lanes) for i in load.index for loop in loops)
 
 
 def _window_axis(reduction: Stage, found: list[Load], row_loops: set[str]) -> str:

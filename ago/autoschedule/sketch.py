@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import partial
 
 from ago.autoschedule.fused_rows import schedule_rows
+from ago.autoschedule.groups import interleaving, ragged_group
 from ago.autoschedule.packing import pack_constants
-from ago.autoschedule.problem import ragged_group
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import IRError, ScheduleError
 from ago.fuse.pieces import Piece, find_pieces
@@ -132,11 +132,12 @@ def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
     part = _roles(schedule.program, piece, target.lanes)
     if part is None or part.lane_axis is None:
         return 1
+    whole_tile = target.lanes * interleaving(schedule.program, part, part.lane_axis, target.lanes)
     try:
-        schedule.apply(round_axis, part.output.name, part.lane_axis, target.lanes)
+        schedule.apply(round_axis, part.output.name, part.lane_axis, whole_tile)
     except ScheduleError:
         extent = part.output.axis(part.lane_axis).extent
-        whole = extent % target.lanes == 0
+        whole = extent % whole_tile == 0
         grouped = part.reduction and ragged_group(part, part.lane_axis, target.lanes)
         return target.lanes if whole or grouped else 1
     return target.lanes

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from ago.autoschedule.groups import interleaving, lane_period, ragged_group
 from ago.autoschedule.order import order_traffic
-from ago.autoschedule.problem import ragged_group, tile_problem, vector_choices
+from ago.autoschedule.problem import tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
     Tile,
@@ -29,6 +30,7 @@ from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Schedule
+from ago.schedule.transform_layout import transform_layout
 from ago.schedule.tree import find_loop
 from ago.target import Target
 
@@ -87,6 +89,9 @@ def _tile_reduction(
     at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, kept)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
+    shared = interleaving(program, part, lane, lanes)
+    if shared > 1:
+        _store_apart(schedule, reduction.buffer, shared)
     inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
     _order_reduction(schedule, reduction, inside, problem, tile, target)
     if lanes > 1:
@@ -149,7 +154,17 @@ def _split_lanes(
         schedule.apply(split, loop, group)
         schedule.apply(split, f"{loop}.1", lanes, "shift")
         return [f"{loop}.0", f"{loop}.1.0"], [f"{loop}.1.1"]
+    shared = interleaving(schedule.program, part, lane, lanes)
+    if shared > 1:
+        schedule.apply(split, loop, shared)
+        schedule.apply(split, f"{loop}.0", lanes)
+        return [f"{loop}.0.0"], [f"{loop}.1", f"{loop}.0.1"]
     schedule.apply(split, loop, lanes)
+    period = lane_period(part, lane, lanes)
+    if period > 1:
+        schedule.apply(split, f"{loop}.0", period, "guard")
+        schedule.apply(unroll, f"{loop}.0.1")
+        return [f"{loop}.0.0", f"{loop}.0.1"], [f"{loop}.1"]
     schedule.apply(split, f"{loop}.0", vectors, "shift")
     return [f"{loop}.0.0"], [f"{loop}.0.1", f"{loop}.1"]
 
@@ -166,11 +181,22 @@ def _reduction_loops(
     inner = reduction_axis(part.output, reduction, lane)
     assert inner is not None
     lane_loop = reduction.loop(inner)
-    width = find_loop(schedule.program, lane_loop).extent
-    schedule.apply(split, lane_loop, width.const if ragged_group(part, lane, lanes) else lanes)
     outer = None if row is None else reduction_axis(part.output, reduction, row)
     rows = [] if outer is None else [reduction.loop(outer)]
+    shared = interleaving(schedule.program, part, lane, lanes)
+    if shared > 1:
+        schedule.apply(split, lane_loop, shared)
+        return [*rows, f"{lane_loop}.1", f"{lane_loop}.0"]
+    width = find_loop(schedule.program, lane_loop).extent
+    schedule.apply(split, lane_loop, width.const if ragged_group(part, lane, lanes) else lanes)
     return [*rows, f"{lane_loop}.0", f"{lane_loop}.1"]
+
+
+def _store_apart(schedule: Schedule, buffer: str, shared: int) -> None:
+    """Keep `shared` neighbours of a buffer's last dimension apart, each among its own kind."""
+    *others, last = (f"d{n}" for n in range(len(schedule.program.buffer(buffer).shape)))
+    old, new = [*others, last], [*others, f"{last}%{shared}", f"{last}//{shared}"]
+    schedule.apply(transform_layout, buffer, f"{' '.join(old)} -> {' '.join(new)}")
 
 
 def _order_reduction(

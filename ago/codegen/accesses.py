@@ -6,6 +6,7 @@ variable for each vector of a register buffer, or for each element where it is a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
@@ -13,6 +14,7 @@ from ago.codegen.ctext import Names
 from ago.codegen.linear import Linear, flat_index, linear
 from ago.codegen.tree import Pointer, RegisterVariable
 from ago.errors import CodegenError
+from ago.ir.bounds import Ranges, interval
 from ago.ir.index import Index
 from ago.ir.program import Program
 
@@ -66,6 +68,20 @@ class Accesses:
         if number is None:
             number = self._numbers_by_id[key] = self._number(Pointer(buffer, base))
         return number, offset
+
+    def is_inside(self, pointer: int, offset: int, count: int, ranges: Ranges) -> bool:
+        """Whether `count` elements from an offset behind a pointer are all in its buffer.
+
+        Args:
+            pointer: Its number.
+            offset: Elements behind it.
+            count: Elements that are to be accessed.
+            ranges: Ranges of the serial loops.
+        """
+        place = self.pointers[pointer]
+        low, high = interval(place.base, ranges)
+        size = math.prod(self._buffers[place.buffer].shape)
+        return low + offset >= 0 and high + offset + count <= size
 
     def _number(self, pointer: Pointer) -> int:
         number = self._numbers.get(pointer)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ago.codegen.ctext import HELPERS, Names, used_helpers
 from ago.codegen.extern import extern_call
+from ago.codegen.interleave import interleave
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
@@ -117,6 +118,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
         if buffer.scope != "register"
     }
     tree = select(resolved, intrinsics.lanes, names)
+    tree = replace(tree, body=interleave(tree.body, tree.pointers, intrinsics.lanes))
     if intrinsics.lane_form:
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
     body = reorder(tree.body, target.vector_registers)

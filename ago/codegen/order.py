@@ -20,6 +20,7 @@ from ago.codegen.tree import (
     Node,
     Piece,
     Register,
+    Shuffle,
     operands,
 )
 
@@ -88,7 +89,7 @@ def _as_update(nodes: Sequence[Node], action: Assign) -> _Update | None:
         match node:
             case Register(name) if name != action.register:
                 return None
-            case Load() | Broadcast():
+            case Load() | Broadcast() | Shuffle():
                 loads.append(position)
             case Lane(vector):
                 loads.append(vector)

@@ -28,6 +28,7 @@ from ago.codegen.tree import (
     Number,
     Piece,
     Register,
+    Shuffle,
     Tree,
     Write,
     operands,
@@ -282,7 +283,7 @@ class _BlockPrinter:
         match node:
             case Load(pointer) | Broadcast(pointer):
                 return f"{self._printer.tree.pointers[pointer].buffer}_v"
-            case Lane(vector):
+            case Lane(vector) | Shuffle(vector):
                 return self._hint(self._block.nodes[vector])
             case _:
                 return "t"
@@ -302,8 +303,8 @@ class _BlockPrinter:
                 return rows["broadcast"].c(self._address(pointer, offset))
             case Lane(vector, lane):
                 return rows[f"lane.{lane}"].c(self._use(vector))
-            case Element(vector, lane):
-                return f"{self._use(vector)}[{lane}]"
+            case Shuffle() | Element():
+                return self._lanes(node)
             case Number(value, vector):
                 return self._printer.numbers[value] if vector else float_literal(value)
             case Register(name):
@@ -316,6 +317,13 @@ class _BlockPrinter:
             case Choose(condition, then, otherwise):
                 test = self._printer.condition(condition)
                 return f"(({test}) ? {self._use(then)} : {self._use(otherwise)})"
+
+    def _lanes(self, node: Shuffle | Element) -> str:
+        """Lanes by their numbers, in the notation that compilers share for all vector types."""
+        if isinstance(node, Element):
+            return f"{self._use(node.vector)}[{node.lane}]"
+        arguments = [self._use(node.first), self._use(node.second), *map(str, node.lanes)]
+        return f"__builtin_shufflevector({', '.join(arguments)})"
 
     def _load(self, node: Load) -> str:
         if node.lanes == 0:

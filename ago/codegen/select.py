@@ -30,11 +30,13 @@ from ago.codegen.tree import (
     Number,
     Piece,
     Register,
+    Shuffle,
     Tree,
     Write,
 )
 from ago.errors import CodegenError
 from ago.ir import value as ir
+from ago.ir.bounds import Interval, interval
 from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, leaves, walk
 from ago.ir.program import Program
@@ -120,6 +122,7 @@ class _Selector:
         )
         self._accesses = Accesses(program, lanes, names, self._expanded)
         self._block = _BlockBuilder()
+        self._ranges: dict[str, Interval] = {}
 
     def tree(self) -> Tree:
         body = self.pieces(self._program.body, {})
@@ -184,8 +187,10 @@ class _Selector:
     def _for(self, loop: For, values: Mapping[str, int], result: list[Piece]) -> None:
         if loop.name not in self._expanded:
             self._flush(result)
-            body = self.pieces(loop.body, values)
             lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
+            low, high = interval(lo, self._ranges)[0], interval(hi, self._ranges)[1]
+            self._ranges[loop.name] = (low, high - 1)
+            body = self.pieces(loop.body, values)
             result.append(Loop(loop.name, lo, hi, body))
             return
         lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
@@ -357,12 +362,43 @@ class _Selector:
         if step == 1:
             return self._read(load.buffer, access, values, part)
         if step != 0:
-            return self._collect(load, values, part)
+            return self._pick(load, access, values, part)
         if self._buffers[load.buffer].scope == "register":
             return self._block.add(Collect((self._read(load.buffer, access, values, None),)))
         pointer, offset = self._accesses.address(load.buffer, access, values)
         version = self._block.versions.get(load.buffer, 0)
         return self._block.add(Broadcast(pointer, offset, version))
+
+    def _pick(self, load: ir.Load, access: Linear, values: Mapping[str, int], part: Lanes) -> int:
+        """A load whose lanes are not neighbours: picked from one vector, where that holds them."""
+        if self._buffers[load.buffer].scope == "register":
+            return self._collect(load, values, part)
+        start = values[part.loop]
+        places = [
+            self._accesses.address(load.buffer, access, {**values, part.loop: start + lane})
+            for lane in range(part.count)
+        ]
+        pointers, offsets = ({place[k] for place in places} for k in (0, 1))
+        pointer, low, span = places[0][0], min(offsets), max(offsets) - min(offsets) + 1
+        if len(pointers) > 1 or span > self._lanes:
+            return self._collect(load, values, part)
+        version = self._block.versions.get(load.buffer, 0)
+        first, count = self._window(pointer, low, span)
+        vector = self._block.add(Load(pointer, first, count, version))
+        lanes = [offset - first for _, offset in places] + [-1] * (self._lanes - part.count)
+        return self._block.add(Shuffle(vector, vector, tuple(lanes)))
+
+    def _window(self, pointer: int, low: int, span: int) -> tuple[int, int]:
+        """First place and length of a load of `span` places from `low` on.
+
+        A whole vector is cheaper than a part of one, and one at a multiple of the lanes is shared
+        with neighbouring loads; it must lie within the buffer.
+        """
+        for first in (low // self._lanes * self._lanes, low):
+            covers = low + span <= first + self._lanes
+            if covers and self._accesses.is_inside(pointer, first, self._lanes, self._ranges):
+                return first, self._lanes
+        return low, span
 
     def _select(self, value: ir.Select, values: Mapping[str, int], part: Lanes | None) -> int:
         if part is not None and self._varies(value.condition, part.loop):

@@ -56,6 +56,21 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Shuffle:
+    """A vector of lanes of two others.
+
+    Attributes:
+        first: A vector node.
+        second: Another, or the same.
+        lanes: For each lane its number among those of `first`, then of `second`; -1 for any value.
+    """
+
+    first: int
+    second: int
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
     """Lane `lane` of the node `vector`, as a scalar."""
 
@@ -105,7 +120,7 @@ class Choose:
     otherwise: int
 
 
-Node = Load | Broadcast | Lane | Element | Number | Register | Apply | Collect | Choose
+Node = Load | Broadcast | Lane | Shuffle | Element | Number | Register | Apply | Collect | Choose
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -117,6 +132,8 @@ def operands(node: Node) -> tuple[int, ...]:
             return lanes
         case Choose(_, then, otherwise):
             return (then, otherwise)
+        case Shuffle(first, second, _):
+            return (first, second)
         case Lane(vector, _) | Element(vector, _):
             return (vector,)
         case _:

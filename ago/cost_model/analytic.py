@@ -52,12 +52,17 @@ class Operand:
         along_reduction: Whether consecutive steps of the innermost reduce loop are neighbours in
             memory, so that one vector load feeds several steps of a lane-indexed multiply.
         row_step: How far the window moves, in taps, from one row to the next; 0 without a window.
+        shared: Vectors of the tile that each of its loads feeds.
+        picked: Whether several lanes each read the same element, so that a vector is permuted after
+            it is loaded.
     """
 
     along_rows: bool
     along_lanes: bool
     along_reduction: bool = False
     row_step: int = 0
+    shared: int = 1
+    picked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,8 @@ def _window_registers(problem: TileProblem, tile: Tile) -> int:
     Compilers begin some loads early, which small windows must leave room for.
     """
     kept = max(min(tile.rows, problem.window), _LEAST_KEPT)
-    return tile.vectors * (kept + 1) + 1
+    shared = max(operand.shared for operand in problem.operands)
+    return tile.vectors // shared * (kept + 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,10 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
 def tile_terms(problem: TileProblem, tile: Tile, target: Target) -> TileTerms:
     """The terms of `tile_cycles`, which see for the arguments."""
     multiplies = tile.rows * tile.vectors
-    loads = sum(_loads(problem, operand, tile, target) for operand in problem.operands)
+    loads = sum(
+        _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
+        for operand in problem.operands
+    )
     tiles = row_tiles(problem, tile) * math.ceil(problem.vectors / tile.vectors)
     return TileTerms(
         multiply=multiplies / target.fma_pipes,
@@ -248,7 +257,7 @@ def row_tiles(problem: TileProblem, tile: Tile) -> float:
 
 def _loads(problem: TileProblem, operand: Operand, tile: Tile, target: Target) -> float:
     """Load instructions of one operand in one step of a tile."""
-    lanes = tile.vectors if operand.along_lanes else 1
+    lanes = math.ceil(tile.vectors / operand.shared) if operand.along_lanes else 1
     if not operand.along_rows:
         return float(lanes)
     if operand.row_step and operand.along_lanes and problem.window > 1:

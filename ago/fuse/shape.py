@@ -35,6 +35,14 @@ class Roles:
     row_axis: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """An index that is the same for `lanes` neighbours, and `step` further for the next ones."""
+
+    lanes: int
+    step: int
+
+
 def plain_stages(program: Program) -> list[str]:
     """Names of the stages that can be inlined: plain stores to intermediate buffers."""
     return [
@@ -125,17 +133,22 @@ def stage_loads(stage: Stage) -> list[Load]:
 
 
 def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:
-    """Whether a load vectorises along a loop: lanes are neighbours, or read the same element."""
+    """Whether a load vectorises along a loop: lanes are neighbours, or read the same element.
+
+    Or several lanes each read the same one, and a vector holds all that they read.
+    """
     buffer = program.buffer(load.buffer)
     if buffer.scope == "constant":
         return True
     *outer, last = load.index or (Index(),)
-    if not all(_is_uniform(i, loop, lanes) for i in outer):
+    if not all(is_uniform(i, loop, lanes) for i in outer):
         return False
-    return last.coefficient(loop) == 1 or _is_uniform(last, loop, lanes)
+    if last.coefficient(loop) == 1 or is_uniform(last, loop, lanes):
+        return True
+    return repeated_lanes(last, loop, lanes) is not None
 
 
-def _is_uniform(index: Index, loop: str, lanes: int) -> bool:
+def is_uniform(index: Index, loop: str, lanes: int) -> bool:
     """Whether an index is the same in all lanes of each vector, which lies inside a group."""
     for atom, _ in index.terms:
         match atom:
@@ -144,6 +157,20 @@ def _is_uniform(index: Index, loop: str, lanes: int) -> bool:
         if loop in variables(Index(((atom, 1),))):
             return False
     return True
+
+
+def repeated_lanes(index: Index, loop: str, lanes: int) -> Repeat | None:
+    """How neighbouring lanes share the places of an index, where one vector holds all of them.
+
+    None where it is something else: all lanes alike, neighbours, or too far apart for one vector.
+    """
+    found = [(a, c) for a, c in index.terms if loop in variables(Index(((a, 1),)))]
+    match found:
+        case [(FloorDiv(value, divisor), step)] if value == var(loop) and divisor < lanes:
+            start = 0 if lanes % divisor == 0 else divisor - 1
+            reach = (start + lanes - 1) // divisor * step + 1
+            return Repeat(divisor, step) if 0 < reach <= lanes else None
+    return None
 
 
 def reduction_axis(output: Stage, reduction: Stage, axis: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ago.ir.bounds import Ranges, interval
 from ago.ir.index import Index, var, variables
 from ago.ir.nest import Buffer, Stage
 from ago.ir.program import Program
@@ -35,7 +36,8 @@ def round_axis(program: Program, stage: str, axis: str, multiple: int) -> Progra
         1. No loop is scheduled yet (`stage-scheduled`); stage and axis exist (`unknown-stage`,
            `unknown-axis`).
         2. `multiple` is an integer of at least 1 (`bad-factor`); the axis is spatial and stands
-           alone in every index it occurs in, here and in the producers (`cannot-round`).
+           alone in every index it occurs in, here and in the producers, but for loads of inputs
+           and constants that stay inside the buffer (`cannot-round`).
         3. Each of these stages is the only writer of its buffer (`many-writers`) and does not read
            it (`in-place`).
 
@@ -85,6 +87,7 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
     require_sole_writer(program, stage)
     bound = old.extent - 1 - var(name)
     axes = tuple(replace(a, extent=rounded) if a is old else a for a in stage.axes)
+    ranges = {stage.loop(a.name): (0, a.extent - 1) for a in axes}
     guard = stage.guard
     place = _dimension(program, stage.index, name)
     target = buffers[stage.buffer]
@@ -96,9 +99,10 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
     def load(value: Value) -> Value | None:
         if not isinstance(value, Load) or not _mentions(value, name):
             return None
-        source, at = buffers[value.buffer], _dimension(program, value.index, name)
-        if source.scope not in _FIXED or source.shape[at] >= rounded:
+        source = buffers[value.buffer]
+        if source.scope not in _FIXED or _stays_inside(value, source, name, ranges):
             return None
+        _dimension(program, value.index, name)
         return Select((bound,), value, Const(0.0))
 
     init = None if stage.init is None else map_value(stage.init, load)
@@ -113,6 +117,15 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
             message = f"{producer} writes {below.buffer} at {inner}"
             raise refuse("cannot-round", program, message, loop=name)
         _round(program, state, below, own, rounded)
+
+
+def _stays_inside(load: Load, source: Buffer, name: str, ranges: Ranges) -> bool:
+    """Whether the indices that depend on a loop reach no further than the buffer."""
+    return all(
+        interval(index, ranges)[1] < extent
+        for index, extent in zip(load.index, source.shape, strict=True)
+        if name in variables(index)
+    )
 
 
 def _mentions(load: Load, name: str) -> bool:

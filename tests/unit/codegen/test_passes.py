@@ -1,4 +1,4 @@
-"""The small passes between resolving and printing: lane form, order, breakpoints."""
+"""The small passes between resolving and printing: lane form, order, breakpoints, interleaving."""
 
 import itertools
 import re
@@ -6,10 +6,25 @@ import re
 import pytest
 
 from ago.codegen.breakpoints import Scope, crossings, kinks, steps
+from ago.codegen.interleave import interleave
 from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
 from ago.codegen.order import reorder
-from ago.codegen.tree import Apply, Assign, Block, Broadcast, Lane, Load, Loop, Pointer, Register
+from ago.codegen.tree import (
+    Apply,
+    Assign,
+    Block,
+    Broadcast,
+    Element,
+    Lane,
+    Load,
+    Loop,
+    Node,
+    Pointer,
+    Register,
+    Shuffle,
+    Write,
+)
 from ago.ir.index import as_index, evaluate, maximum, minimum, var
 from tests.support.compiled import emit
 from tests.support.kernels import pointwise
@@ -131,3 +146,69 @@ def test_opaque_pointers_keep_the_loads_of_a_small_reduction():
     loops = text.split("for (int64_t out_c_0")[1]
     assert re.search(r"const float \*(x_p_\d) = ago_opaque\(x_p_\d\);", loops)
     assert "ago_opaque(w" not in loops
+
+
+def lane_stores(places: dict[int, tuple[int, int]], read: bool = False) -> Block:
+    """Stores of lanes of vectors, `(vector, lane)` by place; the vectors are loaded before.
+
+    With `read` they come from the buffer that is stored to.
+    """
+    vectors = sorted({vector for vector, _ in places.values()})
+    nodes: list[Node] = [Load(1 if read else 0, 100 * vector, 4) for vector in vectors]
+    writes = []
+    for place, (vector, lane) in places.items():
+        nodes.append(Element(vectors.index(vector), lane))
+        writes.append(Write(1, place, 0, len(nodes) - 1, "s"))
+    return Block(tuple(nodes), tuple(writes))
+
+
+POINTERS = (Pointer("x", as_index(0)), Pointer("y", as_index(0)))
+
+
+def stored(block: Block) -> dict[int, tuple[int, int]]:
+    """What a block of shuffles and stores puts where: `(load's offset, lane)` by place."""
+
+    def lane_of(position: int, lane: int) -> tuple[int, int]:
+        match block.nodes[position]:
+            case Load(_, offset):
+                return offset, lane
+            case Element(vector, number):
+                return lane_of(vector, number)
+            case Shuffle(first, second, lanes):
+                number = lanes[lane]
+                assert number >= 0
+                return lane_of(first, number) if number < 4 else lane_of(second, number - 4)
+        raise AssertionError(block.nodes[position])
+
+    return {
+        write.offset + lane: lane_of(write.node, lane)
+        for write in block.actions
+        for lane in range(max(write.lanes, 1))
+    }
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7])
+def test_interleaved_vectors_are_stored_whole(count):
+    places = {count * lane + v: (v, lane) for v in range(count) for lane in range(4)}
+    (block,) = interleave((lane_stores(places),), POINTERS, 4)
+    assert [write.lanes for write in block.actions] == [4] * count
+    assert stored(block) == {place: (100 * v, lane) for place, (v, lane) in places.items()}
+
+
+def test_a_rest_is_stored_as_a_part_of_a_vector():
+    places = {2 * lane + v: (v, lane) for v in range(2) for lane in range(3)}
+    (block,) = interleave((lane_stores(places),), POINTERS, 4)
+    assert [write.lanes for write in block.actions] == [4, 2]
+    assert stored(block) == {place: (100 * v, lane) for place, (v, lane) in places.items()}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lane_stores({4 * lane: (0, lane) for lane in range(4)}),
+        lane_stores({2 * lane + v: (v, lane) for v in range(2) for lane in range(4)}, read=True),
+    ],
+    ids=["places apart", "read in between"],
+)
+def test_what_cannot_be_interleaved_stays(block):
+    assert interleave((block,), POINTERS, 4) == (block,)
