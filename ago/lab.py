@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from ago.errors import InputError
 from ago.ir.nest import Stage
 from ago.ir.packing import pack_array
 from ago.ir.program import Program
+from ago.ir.tensor import numpy_dtype
 from ago.ir.value import Call, Select, Value
 from ago.ir.verify import verify
 from ago.pipeline import INTRINSICS
@@ -83,7 +85,7 @@ def measure(program: Program, target: str | Target = "host") -> Timing:
 
 def run(
     program: Program, arrays: Mapping[str, npt.ArrayLike], target: str | Target = "host"
-) -> dict[str, npt.NDArray[np.float32]]:
+) -> dict[str, npt.NDArray[Any]]:
     """Compile a program and run it once.
 
     Args:
@@ -93,7 +95,7 @@ def run(
         target: `"host"`, or a target that this machine can run.
 
     Returns:
-        The outputs by buffer, float32.
+        The outputs by buffer, of its type.
 
     Raises:
         IRError: The program breaks a law of the IR.
@@ -107,11 +109,13 @@ def run(
         array([[4., 5.]], dtype=float32)
     """
     chosen = _runnable(target)
-    given = {name: np.asarray(array, np.float32) for name, array in arrays.items()}
+    known = {b.name: numpy_dtype(b.dtype) for b in program.buffers}
+    given = {name: np.asarray(array, known.get(name)) for name, array in arrays.items()}
     candidate = _compiled(program, chosen)
     memory = {n: _filled(program, n, given) for n in candidate.function.parameters}
     run_candidate(candidate, memory, chosen, INTRINSICS[chosen.isa])
-    return {b.name: memory[b.name].reshape(b.shape) for b in program.buffers if b.scope == "output"}
+    outputs = (b for b in program.buffers if b.scope == "output")
+    return {b.name: memory[b.name].reshape(b.shape) for b in outputs}
 
 
 def flop(program: Program) -> int:
@@ -149,14 +153,12 @@ def _compiled(program: Program, target: Target) -> Candidate:
     return Candidate(program, emit_function(program, target, INTRINSICS[target.isa]))
 
 
-def _filled(
-    program: Program, name: str, given: Mapping[str, npt.NDArray[np.float32]]
-) -> npt.NDArray[np.float32]:
+def _filled(program: Program, name: str, given: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """The memory of a parameter: an operand's values, or NaN for what the program writes."""
     buffer = program.buffer(name)
-    memory = aligned_array(math.prod(buffer.shape))
+    memory = aligned_array(math.prod(buffer.shape), numpy_dtype(buffer.dtype))
     if buffer.scope in ("output", "workspace"):
-        memory[:] = np.nan
+        memory.view(np.uint8)[:] = 0xFF  # a NaN
         return memory
     source = name if buffer.packing is None else buffer.packing.source
     if source not in given:

@@ -29,6 +29,7 @@ from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram
 from ago.ir.packing import pack_array
 from ago.ir.program import Program
+from ago.ir.tensor import numpy_dtype
 from ago.memory import Tensor, WorkspacePlan, aligned, plan_workspace
 from ago.partition import Subgraph
 from ago.runtime.artifact import SHIPPED_LIBRARY_FILES, Artifact, TensorInfo
@@ -131,7 +132,9 @@ def c_identifier(name: str) -> str:
 
 
 def _infos(graph: Graph, names: Sequence[str]) -> tuple[TensorInfo, ...]:
-    return tuple(TensorInfo(name, graph.type_of(name).shape) for name in names)
+    return tuple(
+        TensorInfo(name, graph.type_of(name).shape, graph.type_of(name).dtype) for name in names
+    )
 
 
 def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -> WorkspacePlan:
@@ -149,8 +152,7 @@ def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -
         for buffer in kernel.scheduled.buffers:
             if buffer.scope == "workspace":
                 name = _scratch(number, buffer.name)
-                nbytes = 4 * int(np.prod(buffer.shape))
-                tensors.append(Tensor(name, nbytes, number, number))
+                tensors.append(Tensor(name, buffer.nbytes, number, number))
     tensors += [
         Tensor(value, graph.type_of(value).nbytes, step, last[value])
         for value, step in first.items()
@@ -183,7 +185,9 @@ def _slots(
     for name in kernel.function.parameters:
         buffer = program.buffer(name)
         if buffer.scope == "constant":
-            array = np.ascontiguousarray(pack_array(program, name, params), np.float32)
+            array = np.ascontiguousarray(
+                pack_array(program, name, params), numpy_dtype(buffer.dtype)
+            )
             slots.append(WeightsSlot(len(weights)))
             weights += array.tobytes()
             weights += bytes(aligned(len(weights)) - len(weights))

@@ -26,6 +26,7 @@ from ago.errors import AgoError, DeviceError
 from ago.frontend import load
 from ago.options import Options
 from ago.pipeline import compile_graph
+from ago.runtime.artifact import TensorInfo
 from ago.runtime.build import build
 from ago.runtime.device import run_emulated
 from ago.runtime.verify import random_inputs
@@ -120,7 +121,8 @@ def compare(path: str) -> list[Comparison]:
         AgoError: AGO cannot compile it.
     """
     graph = load(path)
-    feeds = random_inputs([(name, graph.type_of(name).shape) for name in graph.inputs], 0)
+    types = {name: graph.type_of(name) for name in graph.inputs}
+    feeds = random_inputs([TensorInfo(n, t.shape, t.dtype) for n, t in types.items()], 0)
     runs = {name: start(path) for name, start in ENGINES.items()}
     expected = [np.array(a) for a in runs["ONNX Runtime"](feeds)]
     errors = {name: _error(run(feeds), expected) for name, run in runs.items()}
@@ -178,7 +180,7 @@ def count_instructions(path: str) -> tuple[int, int]:
     target = TARGETS[_INSTRUCTION_TARGET]
     compilation = compile_graph(load(path), Options(target))
     artifact = compilation.artifact
-    feeds = random_inputs([(info.name, info.shape) for info in artifact.inputs], 0)
+    feeds = random_inputs(artifact.inputs, 0)
     with tempfile.TemporaryDirectory(prefix="ago-bench-") as directory:
         library = build(artifact, "shared", Path(directory) / f"lib{artifact.name}.so")
         counted = run_emulated(artifact, library, feeds).instructions

@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One input or output: a dense float32 array. */
+/* One input or output: a dense array, of float32 where `floats` is 1. */
 typedef struct {
     const char *name;
     size_t bytes;
+    int32_t floats;
 } ago_bench_tensor;
 
 typedef struct {

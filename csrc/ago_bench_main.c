@@ -3,7 +3,7 @@
  *
  *   bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]
  *
- * Files hold raw little-endian float32 in row-major order; the k-th --input or --output belongs to
+ * Files hold raw little-endian elements in row-major order; the k-th --input or --output belongs to
  * the model's k-th input or output. Without --input the inputs are a fixed pseudo-random pattern in
  * [-1, 1). The last line printed is one JSON object with the times of a run in milliseconds.
  *
@@ -210,10 +210,10 @@ static const void **load_inputs(const options *given) {
     for (size_t i = 0; i < ago_bench.input_count; ++i) {
         const size_t bytes = ago_bench.inputs[i].bytes;
         void *values = allocate(bytes);
-        if (given->input_given == 0) {
-            fill_pattern(values, bytes / sizeof(float), i);
-        } else {
+        if (given->input_given != 0) {
             read_file(given->inputs[i], values, bytes);
+        } else if (ago_bench.inputs[i].floats) {
+            fill_pattern(values, bytes / sizeof(float), i); /* other types stay 0 */
         }
         inputs[i] = values;
     }

@@ -31,6 +31,7 @@ from ago.runtime.artifact import Artifact
 from ago.runtime.build import build_library_and_program
 from ago.runtime.device import QEMU_AARCH64, DeviceRun, max_error, run_emulated, run_program
 from ago.runtime.toolchain import find_toolchain
+from ago.runtime.verify import random_inputs
 from ago.target import resolve_target, runs_on_host
 
 Feeds = Mapping[str, npt.NDArray[np.float32]]
@@ -105,14 +106,6 @@ def shown_in(status: Status) -> Progress:
     return show
 
 
-def random_feeds(artifact: Artifact, seed: int) -> Feeds:
-    """Standard normal inputs, the same for the same seed."""
-    rng = np.random.default_rng(seed)
-    return {
-        info.name: rng.standard_normal(info.shape).astype(np.float32) for info in artifact.inputs
-    }
-
-
 def run_binaries(
     artifact: Artifact, binaries: Binaries, how: str, feeds: Feeds, console: Console
 ) -> DeviceRun:
@@ -146,7 +139,7 @@ def deploy(
         binaries = build_binaries(artifact, out, shown_in(status))
     run, error = None, None
     if how is not None:
-        feeds = random_feeds(artifact, seed)
+        feeds = random_inputs(artifact.inputs, seed)
         run = run_binaries(artifact, binaries, how, feeds, console)
         with console.status("computing the reference"):
             error = max_error(run.outputs, evaluate(graph, feeds))

@@ -105,7 +105,7 @@ def show_verification(net: Net) -> None:
 def show_time(compilation: Compilation, net: Net) -> None:
     """Time inferences in this process, on one thread, and the core's FMA peak between them."""
     _section("Time", f"{RUNS} inferences on one thread of this machine, as busy as it is now.")
-    feeds = random_inputs([(i.name, i.shape) for i in net.artifact.inputs], seed=0)
+    feeds = random_inputs(net.artifact.inputs, seed=0)
     probe = PeakProbe(resolve_target("host"))
     net.run(feeds)
     times, peaks = [], []
@@ -131,7 +131,7 @@ def show_device(graph: Graph) -> None:
     with progress_bar() as progress:
         artifact = compile_graph(graph, options, progress=progress).artifact
         library = build_cached(artifact, progress=progress)
-    feeds = random_inputs([(i.name, i.shape) for i in artifact.inputs], seed=0)
+    feeds = random_inputs(artifact.inputs, seed=0)
     with working("emulating, some seconds"):
         run = run_emulated(artifact, library, feeds)
     with working("computing the reference"):

@@ -19,6 +19,7 @@ from ago.codegen.intrinsics import (
     fused,
     gather,
     load_first,
+    mask_rows,
     maximum,
     minimum,
     spread,
@@ -80,6 +81,7 @@ NEON = Intrinsics(
     lanes=_LANES,
     headers=("<arm_neon.h>",),
     vector_type="float32x4_t",
+    mask_type="uint32x4_t",
     rows=table(
         Row("load", "vld1q_f32({0})", "p", lambda memory: memory[:_LANES], "load"),
         *(
@@ -105,10 +107,29 @@ NEON = Intrinsics(
             "max": "vmaxq_f32({0}, {1})",
             "min": "vminq_f32({0}, {1})",
             "nanmax": "vmaxq_f32({0}, {1})",
+            "nanmin": "vminq_f32({0}, {1})",
+            "neg": "vnegq_f32({0})",
+            "abs": "vabsq_f32({0})",
+            "sqrt": "vsqrtq_f32({0})",
+            "floor": "vrndmq_f32({0})",
+            "ceil": "vrndpq_f32({0})",
+            "round": "vrndnq_f32({0})",
             "fma": "vfmaq_f32({2}, {0}, {1})",
         },
         "v",
         {"max": _nan_first(maximum), "min": _nan_first(minimum)},
+    )
+    | mask_rows(
+        {
+            "equal": "vceqq_f32({0}, {1})",
+            "less": "vcltq_f32({0}, {1})",
+            "less_equal": "vcleq_f32({0}, {1})",
+            "and": "vandq_u32({0}, {1})",
+            "or": "vorrq_u32({0}, {1})",
+            "xor": "veorq_u32({0}, {1})",
+            "not": "vmvnq_u32({0})",
+            "where": "vbslq_f32({0}, {1}, {2})",
+        }
     ),
     scalar=SCALAR_FMA,
     lane_form=True,

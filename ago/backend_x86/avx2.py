@@ -13,6 +13,7 @@ from ago.codegen.intrinsics import (
     arithmetic,
     gather,
     load_first,
+    mask_rows,
     spread,
     store_first,
     table,
@@ -55,17 +56,21 @@ def _store_helper(count: int) -> str:
     return f"static inline void ago_store_{count}_avx2(float *p, __m256 v) {{\n{body}\n}}\n"
 
 
-_NANMAX = """static inline __m256 ago_nanmax_avx2(__m256 a, __m256 b) {
+def _nan_helper(extreme: str) -> str:
+    """A C function that is NaN where either operand is, and else what the instruction gives."""
+    return f"""static inline __m256 ago_nan{extreme}_avx2(__m256 a, __m256 b) {{
     const __m256 nan = _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
-    return _mm256_blendv_ps(_mm256_max_ps(a, b), a, nan);
-}
+    return _mm256_blendv_ps(_mm256_{extreme}_ps(a, b), a, nan);
+}}
 """
+
 
 AVX2 = Intrinsics(
     isa="avx2",
     lanes=_LANES,
     headers=("<immintrin.h>",),
     vector_type="__m256",
+    mask_type="__m256",
     rows=table(
         Row("load", "_mm256_loadu_ps({0})", "p", lambda memory: memory[:_LANES], "load"),
         Row("store", "_mm256_storeu_ps({0}, {1})", "pv", store_first(_LANES), "store"),
@@ -90,12 +95,31 @@ AVX2 = Intrinsics(
             "max": "_mm256_max_ps({0}, {1})",
             "min": "_mm256_min_ps({0}, {1})",
             "nanmax": "ago_nanmax_avx2({0}, {1})",
+            "nanmin": "ago_nanmin_avx2({0}, {1})",
+            "neg": "_mm256_xor_ps({0}, _mm256_set1_ps(-0.0f))",
+            "abs": "_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0})",
+            "sqrt": "_mm256_sqrt_ps({0})",
+            "floor": "_mm256_floor_ps({0})",
+            "ceil": "_mm256_ceil_ps({0})",
+            "round": "_mm256_round_ps({0}, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
             "fma": "_mm256_fmadd_ps({0}, {1}, {2})",
         },
         "v",
+    )
+    | mask_rows(
+        {
+            "equal": "_mm256_cmp_ps({0}, {1}, _CMP_EQ_OQ)",
+            "less": "_mm256_cmp_ps({0}, {1}, _CMP_LT_OQ)",
+            "less_equal": "_mm256_cmp_ps({0}, {1}, _CMP_LE_OQ)",
+            "and": "_mm256_and_ps({0}, {1})",
+            "or": "_mm256_or_ps({0}, {1})",
+            "xor": "_mm256_xor_ps({0}, {1})",
+            "not": "_mm256_xor_ps({0}, _mm256_castsi256_ps(_mm256_set1_epi32(-1)))",
+            "where": "_mm256_blendv_ps({2}, {1}, {0})",
+        }
     ),
     scalar=SCALAR_FMA,
     helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)}
-    | {"ago_nanmax_avx2": _NANMAX},
+    | {f"ago_nan{extreme}_avx2": _nan_helper(extreme) for extreme in ("max", "min")},
 )
 """The table of `avx2` targets."""

@@ -31,6 +31,7 @@ class Summary:
         compiler: First line of the C compiler's version.
         inputs: Shape by name.
         outputs: Shape by name.
+        dtypes: Element type of each input and output, by name.
         operators: Operators left after all graph passes.
         subgraphs: Of the partition.
         steps: One readable label a C function that a run calls, in order.
@@ -47,6 +48,7 @@ class Summary:
     compiler: str
     inputs: dict[str, list[int]]
     outputs: dict[str, list[int]]
+    dtypes: dict[str, str]
     operators: int
     subgraphs: int
     steps: list[str]
@@ -122,6 +124,7 @@ def _summarise(
         compiler=find_toolchain(artifact.target).version,
         inputs=_shapes(artifact.inputs),
         outputs=_shapes(artifact.outputs),
+        dtypes={info.name: info.dtype for info in (*artifact.inputs, *artifact.outputs)},
         operators=len(compilation.graph.nodes),
         subgraphs=len(compilation.partition.subgraphs),
         steps=list(artifact.steps),
@@ -138,12 +141,16 @@ def _shapes(infos: tuple[TensorInfo, ...]) -> dict[str, list[int]]:
     return {info.name: list(info.shape) for info in infos}
 
 
+def _tensors(shapes: dict[str, list[int]], dtypes: dict[str, str]) -> str:
+    return ", ".join(f"{name} {dtypes[name]}{shape}" for name, shape in shapes.items())
+
+
 def _facts(summary: Summary) -> dict[str, str]:
     """The summary for a person."""
     facts = {
         "model": f"{summary.model} for {summary.target}",
-        "inputs": ", ".join(f"{name} f32{shape}" for name, shape in summary.inputs.items()),
-        "outputs": ", ".join(f"{name} f32{shape}" for name, shape in summary.outputs.items()),
+        "inputs": _tensors(summary.inputs, summary.dtypes),
+        "outputs": _tensors(summary.outputs, summary.dtypes),
         "subgraphs": f"{summary.subgraphs} of {summary.operators} operators",
         "library": f"{bytes_text(summary.library_bytes)}, by {summary.compiler}",
         "weights": bytes_text(summary.weights_bytes),

@@ -10,6 +10,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -20,10 +21,11 @@ from ago.cli.arguments import Request, model_options, parse_pairs
 from ago.cli.console import print_facts, print_json, progress_bar
 from ago.cli.group import examples
 from ago.errors import InputError
+from ago.ir.tensor import dtype_name
 from ago.runtime.net import Net
 from ago.runtime.verify import random_inputs
 
-Arrays = Mapping[str, npt.NDArray[np.float32]]
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def _input_files(
@@ -53,7 +55,7 @@ def _input_files(
     multiple=True,
     callback=_input_files,
     metavar="NAME=FILE.npy",
-    help="A float32 array for an input; random numbers where none is given.",
+    help="An array for an input, of its type; random numbers where none is given.",
 )
 @click.option(
     "--output",
@@ -94,9 +96,8 @@ def write_npz(path: Path, arrays: Arrays) -> None:
                 np.lib.format.write_array(member, array)
 
 
-def _feeds(net: Net, files: Mapping[str, Path], seed: int) -> dict[str, npt.NDArray[np.float32]]:
-    shapes = [(info.name, info.shape) for info in net.artifact.inputs]
-    feeds = random_inputs(shapes, seed)
+def _feeds(net: Net, files: Mapping[str, Path], seed: int) -> dict[str, npt.NDArray[Any]]:
+    feeds = random_inputs(net.artifact.inputs, seed)
     for name, path in files.items():
         try:
             feeds[name] = np.load(path, allow_pickle=False)
@@ -123,6 +124,7 @@ def _as_data(
         "outputs": {
             name: {
                 "shape": list(array.shape),
+                "dtype": dtype_name(array.dtype),
                 "min": float(array.min()),
                 "max": float(array.max()),
                 "mean": float(array.mean()),
@@ -134,13 +136,15 @@ def _as_data(
 
 
 def _facts(outputs: Arrays, times: list[float], output: Path | None) -> dict[str, str]:
-    facts = {
-        name: f"f32{list(array.shape)}  min {array.min():.6g}  max {array.max():.6g}  "
-        f"mean {array.mean():.6g}"
-        for name, array in outputs.items()
-    }
+    facts = {name: _array_text(array) for name, array in outputs.items()}
     facts["time"] = f"{statistics.median(times):.3f} ms (median of {len(times)}), "
     facts["time"] += f"{min(times):.3f} ms (fastest)"
     if output is not None:
         facts["written"] = str(output)
     return facts
+
+
+def _array_text(array: npt.NDArray[Any]) -> str:
+    low, high, mean = (float(number) for number in (array.min(), array.max(), array.mean()))
+    kind = f"{dtype_name(array.dtype)}{list(array.shape)}"
+    return f"{kind}  min {low:.6g}  max {high:.6g}  mean {mean:.6g}"

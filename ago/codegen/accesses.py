@@ -62,11 +62,11 @@ class Accesses:
         """The pointer's number and the constant offset behind it, elements."""
         base, offset = access.at(values)
         if base is not access.base:
-            return self._number(Pointer(buffer, base)), offset
+            return self._number(self._pointer(buffer, base)), offset
         key = (buffer, id(base))  # `_linear` keeps the object, so its id stays its own
         number = self._numbers_by_id.get(key)
         if number is None:
-            number = self._numbers_by_id[key] = self._number(Pointer(buffer, base))
+            number = self._numbers_by_id[key] = self._number(self._pointer(buffer, base))
         return number, offset
 
     def is_inside(self, pointer: int, offset: int, count: int, ranges: Ranges) -> bool:
@@ -82,6 +82,9 @@ class Accesses:
         low, high = interval(place.base, ranges)
         size = math.prod(self._buffers[place.buffer].shape)
         return low + offset >= 0 and high + offset + count <= size
+
+    def _pointer(self, buffer: str, base: Index) -> Pointer:
+        return Pointer(buffer, base, self._buffers[buffer].dtype)
 
     def _number(self, pointer: Pointer) -> int:
         number = self._numbers.get(pointer)
@@ -109,7 +112,8 @@ class Accesses:
             raise self._error(buffer, "is accessed as vectors and as scalars")
         known = self.registers.get((buffer, offset))
         if known is None:
-            known = RegisterVariable(self._register_name(buffer, offset, vector), buffer, vector)
+            name = self._register_name(buffer, offset, vector)
+            known = RegisterVariable(name, buffer, vector, self._buffers[buffer].dtype)
             self.registers[buffer, offset] = known
         return known
 

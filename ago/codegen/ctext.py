@@ -1,4 +1,4 @@
-"""Pieces of C text: identifiers, float literals, integer expressions, and the helpers they call.
+"""Pieces of C text: identifiers, types, literals, integer expressions, and the helpers they call.
 
 Everything here is a pure function from a value to text. Integer expressions use `int64_t`; `//` and
 `%` of a possibly negative value call helpers that round towards minus infinity.
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ago.ir.bounds import Ranges, interval
+from ago.ir.functions import INTEGERS, SIGNED
 from ago.ir.index import Atom, FloorDiv, Index, Max, Min, Mod, Var
 
 HELPERS: Mapping[str, str] = {
@@ -41,22 +42,16 @@ HELPERS: Mapping[str, str] = {
         "/* nothing, but the compiler cannot know that: loads after it stay after it */\n"
         'static inline void ago_keep_order(void) {\n    __asm__ volatile("" ::: "memory");\n}\n'
     ),
-    "ago_max_f32": (
-        "/* b where either is NaN */\n"
-        "static inline float ago_max_f32(float a, float b) {\n    return a > b ? a : b;\n}\n"
-    ),
-    "ago_min_f32": (
-        "/* b where either is NaN */\n"
-        "static inline float ago_min_f32(float a, float b) {\n    return a < b ? a : b;\n}\n"
-    ),
-    "ago_nanmax_f32": (
-        "/* NaN where either is NaN */\n"
-        "static inline float ago_nanmax_f32(float a, float b) {\n"
-        "    return a > b || a != a ? a : b;\n}\n"
-    ),
 }
-"""C functions that generated code may call, by name."""
+"""C functions for indices and for the order of loads, by name."""
 
+C_TYPES: Mapping[str, str] = {
+    "f32": "float",
+    "f64": "double",
+    "bool": "_Bool",
+    **{dtype: f"{'' if dtype in SIGNED else 'u'}int{dtype[1:]}_t" for dtype in INTEGERS},
+}
+"""The C type of each element type that is generated."""
 _HELPER_CALL = re.compile(r"\bago_[a-z0-9_]+(?=\()")
 
 _RESERVED = frozenset(
@@ -65,7 +60,8 @@ _RESERVED = frozenset(
         """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while asm int64_t int32_t
+    union unsigned void volatile while asm int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t
+    uint64_t _Bool
     """,
     )
 )
@@ -114,6 +110,27 @@ def float_literal(value: float) -> str:
         return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
     text = str(np.float32(value))
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+def literal(value: float, dtype: str) -> str:
+    """The C literal of a constant."""
+    if dtype == "f32":
+        return float_literal(value)
+    if dtype == "f64":
+        text = repr(float(value))
+        special = {"inf": "__builtin_inf()", "-inf": "-__builtin_inf()", "nan": '__builtin_nan("")'}
+        return special.get(text, text)
+    if dtype == "bool":
+        return "1" if value else "0"
+    number = int(value)
+    if dtype == "i64" and number == np.iinfo(np.int64).min:
+        return f"(-INT64_C({-(number + 1)}) - 1)"
+    if dtype in ("i64", "u64"):
+        sign = "-" if number < 0 else ""
+        return f"{sign}{'U' if dtype == 'u64' else ''}INT64_C({abs(number)})"
+    if dtype == "i32" and number == np.iinfo(np.int32).min:
+        return f"(-{-(number + 1)} - 1)"
+    return f"{number}u" if dtype == "u32" else str(number)
 
 
 def index_text(index: Index, names: Mapping[str, str], ranges: Ranges) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from ago.codegen.ctext import HELPERS, Names, used_helpers
+from ago.codegen.ctext import C_TYPES, HELPERS, Names, used_helpers
+from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.extern import extern_call
 from ago.codegen.interleave import interleave
 from ago.codegen.intrinsics import Intrinsics
@@ -117,7 +118,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
         for buffer in program.buffers
         if buffer.scope != "register"
     }
-    tree = select(resolved, intrinsics.lanes, names)
+    tree = select(resolved, intrinsics.lanes, names, intrinsics.rows.keys())
     tree = replace(tree, body=interleave(tree.body, tree.pointers, intrinsics.lanes))
     if intrinsics.lane_form:
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
@@ -127,7 +128,8 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     statements = print_tree(resolved, tree, intrinsics, names, buffers)
     code = f"{signature} {{\n{statements}}}\n"
     text = f"{_comment(program, target)}{code}"
-    helpers = used_helpers(code, HELPERS.keys() | intrinsics.helpers.keys())
+    known = HELPERS.keys() | ELEMENT_HELPERS.keys() | intrinsics.helpers.keys()
+    helpers = used_helpers(code, known)
     key = _key(code, names.given)
     return Function(name, tuple(b.name for b in arguments), signature, text, helpers, key)
 
@@ -150,16 +152,13 @@ def _emit_extern(program: Program, extern: Extern, target: Target) -> Function:
 def _check_buffers(program: Program) -> None:
     stack = 0
     for buffer in program.buffers:
-        if buffer.dtype != "f32":
+        if buffer.dtype not in C_TYPES:
             raise CodegenError(
-                f"{program.name}: buffer {buffer.name} has dtype {buffer.dtype}; only f32 is "
-                "generated"
+                f"{program.name}: buffer {buffer.name} has dtype {buffer.dtype}; generated are "
+                f"{', '.join(sorted(C_TYPES))}"
             )
         if buffer.scope == "stack":
-            size = 4
-            for extent in buffer.shape:
-                size *= extent
-            stack += size
+            stack += buffer.nbytes
     if stack > STACK_BYTES:
         raise CodegenError(
             f"{program.name}: stack buffers take {stack} bytes, more than {STACK_BYTES}; move "
@@ -170,7 +169,8 @@ def _check_buffers(program: Program) -> None:
 def _signature(name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str]) -> str:
     written = ("output", "workspace")
     parts = [
-        f"{'' if buffer.scope in written else 'const '}float *restrict {buffers[buffer.name]}"
+        f"{'' if buffer.scope in written else 'const '}{C_TYPES[buffer.dtype]} *restrict "
+        f"{buffers[buffer.name]}"
         for buffer in arguments
     ]
     line = f"void {name}({', '.join(parts) or 'void'})"
@@ -191,7 +191,8 @@ def _comment(program: Program, target: Target) -> str:
         lines.append(f"  {extern.op} (node {extern.origin}), by {extern.function.file}.c")
     for buffer in program.buffers:
         shape = ", ".join(map(str, buffer.shape))
-        lines.append(f"  {buffer.scope} {buffer.name} [{shape}]")
+        kind = "" if buffer.dtype == "f32" else f" {buffer.dtype}"
+        lines.append(f"  {buffer.scope} {buffer.name}{kind} [{shape}]")
     text = "\n".join(f" * {line}".replace("*/", "* /") for line in lines)
     return f"/*\n{text}\n */\n"
 

@@ -30,10 +30,12 @@ class Row:
     Attributes:
         name: What the printer asks for, such as `"fma"` or `"load.3"`.
         template: A C expression with `{0}`, `{1}`... for its operands.
-        operands: One letter each: `v` a vector, `s` a scalar, `p` a pointer to float.
-        semantics: The meaning on float32 arrays. A pointer's array is the memory it points to; a
-            row named `store...` takes that memory before and returns it afterwards.
+        operands: One letter each: `v` a vector, `s` a scalar, `p` a pointer to float, `m` a mask.
+        semantics: The meaning on float32 arrays, a mask being a bool array. A pointer's array is
+            the memory it points to; a row named `store...` takes that memory before and returns it
+            afterwards.
         latency: Its class of latency.
+        makes_mask: Whether the result is a mask.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Row:
     operands: str
     semantics: Callable[..., Lanes]
     latency: Latency
+    makes_mask: bool = False
 
     def c(self, *operands: str) -> str:
         """The C expression on these operands."""
@@ -56,11 +59,13 @@ class Intrinsics:
         lanes: float32 lanes of a vector; 1 means that only `scalar` rows are used.
         headers: C headers to include, with their brackets.
         vector_type: C type of a vector.
+        mask_type: C type of a lane mask.
         rows: Vector rows by name: `load`, `load.K` (the first K lanes, the others 0), `store`,
             `store.K`, `broadcast` (one float from memory), `splat` (one float), `set` (one float a
-            lane), each function of `ago.ir.value.FUNCTIONS`, `fma` (a * b + c, one rounding), and
-            where `lane_form` holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c).
-        scalar: Rows on single floats: the functions and `fma`.
+            lane), the functions of `ARITHMETIC` and `MASKS`, others of `ago.ir.functions.FUNCTIONS`
+            as far as there are vector forms, `fma` (a * b + c, one rounding), and where `lane_form`
+            holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c).
+        scalar: Rows on single floats: those functions but `MASKS`, and `fma`.
         lane_form: Whether an FMA can take one lane of a vector as a factor.
         helpers: C functions that templates call, by name; printed only where they are used.
     """
@@ -69,6 +74,7 @@ class Intrinsics:
     lanes: int
     headers: tuple[str, ...]
     vector_type: str
+    mask_type: str
     rows: Mapping[str, Row]
     scalar: Mapping[str, Row]
     lane_form: bool = False
@@ -106,6 +112,38 @@ def fused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     return np.where(inexact, odd, total).astype(np.float32)
 
 
+ARITHMETIC: Mapping[str, tuple[int, Callable[..., Lanes], Latency]] = {
+    "add": (2, np.add, "arithmetic"),
+    "sub": (2, np.subtract, "arithmetic"),
+    "mul": (2, np.multiply, "arithmetic"),
+    "div": (2, np.divide, "divide"),
+    "neg": (1, np.negative, "arithmetic"),
+    "abs": (1, np.abs, "arithmetic"),
+    "max": (2, maximum, "arithmetic"),
+    "min": (2, minimum, "arithmetic"),
+    "nanmax": (2, np.maximum, "arithmetic"),
+    "nanmin": (2, np.minimum, "arithmetic"),
+    "sqrt": (1, np.sqrt, "divide"),
+    "floor": (1, np.floor, "arithmetic"),
+    "ceil": (1, np.ceil, "arithmetic"),
+    "round": (1, np.rint, "arithmetic"),
+    "fma": (3, fused, "arithmetic"),
+}
+"""Rows that every table has: number of operands, meaning on float32 arrays, latency."""
+
+MASKS: Mapping[str, tuple[str, Callable[..., Lanes]]] = {
+    "equal": ("vv", np.equal),
+    "less": ("vv", np.less),
+    "less_equal": ("vv", np.less_equal),
+    "and": ("mm", np.logical_and),
+    "or": ("mm", np.logical_or),
+    "xor": ("mm", np.logical_xor),
+    "not": ("m", np.logical_not),
+    "where": ("mvv", np.where),
+}
+"""Rows that every table of vectors has: operands, meaning. All but `where` make masks."""
+
+
 def arithmetic(
     templates: Mapping[str, str],
     operand: Literal["v", "s"],
@@ -121,22 +159,31 @@ def arithmetic(
     Returns:
         The rows by name.
     """
-    usual: Mapping[str, tuple[int, Callable[..., Lanes], Latency]] = {
-        "add": (2, np.add, "arithmetic"),
-        "sub": (2, np.subtract, "arithmetic"),
-        "mul": (2, np.multiply, "arithmetic"),
-        "div": (2, np.divide, "divide"),
-        "max": (2, maximum, "arithmetic"),
-        "min": (2, minimum, "arithmetic"),
-        "nanmax": (2, np.maximum, "arithmetic"),
-        "fma": (3, fused, "arithmetic"),
-    }
     own = semantics or {}
     return {
         name: Row(
-            name, template, operand * usual[name][0], own.get(name, usual[name][1]), usual[name][2]
+            name,
+            template,
+            operand * ARITHMETIC[name][0],
+            own.get(name, ARITHMETIC[name][1]),
+            ARITHMETIC[name][2],
         )
         for name, template in templates.items()
+    }
+
+
+def mask_rows(templates: Mapping[str, str]) -> dict[str, Row]:
+    """Rows of the functions that make or use lane masks.
+
+    Args:
+        templates: C template of each name in `MASKS`.
+
+    Returns:
+        The rows by name.
+    """
+    return {
+        name: Row(name, templates[name], operands, meaning, "arithmetic", name != "where")
+        for name, (operands, meaning) in MASKS.items()
     }
 
 

@@ -66,7 +66,8 @@ def _too_many(loop: Loop, pointers: tuple[Pointer, ...], registers: int) -> froz
                 used.add(name)
             case Load(pointer) | Broadcast(pointer):
                 place = pointers[pointer]
-                if loop.name not in variables(place.base) and place.buffer not in written:
+                changes = loop.name in variables(place.base) or place.buffer in written
+                if not changes and place.dtype == "f32":
                     loads.add(node)
     if len(loads) + len(used) + _SPARE <= registers:
         return frozenset()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ago.codegen.ctext import HELPERS, identifier
+from ago.codegen.ctext import HELPERS, identifier, used_helpers
+from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.emit import Function
 from ago.codegen.intrinsics import Intrinsics
 
@@ -164,14 +165,23 @@ def _split(kernels: Sequence[Function]) -> list[list[Function]]:
 
 
 def helper_text(names: Sequence[str], intrinsics: Intrinsics) -> str:
-    """Definitions of helper functions.
+    """Definitions of helper functions, and before each of those that it calls itself.
 
     Args:
         names: What generated functions call.
         intrinsics: Table that may add helpers of its own.
     """
-    known: Mapping[str, str] = {**HELPERS, **intrinsics.helpers}
-    return "".join(f"{known[name]}\n" for name in sorted(names))
+    known: Mapping[str, str] = {**HELPERS, **ELEMENT_HELPERS, **intrinsics.helpers}
+    needed: dict[str, None] = {}
+
+    def need(name: str) -> None:
+        for other in used_helpers(known[name], known.keys() - {name}):
+            need(other)
+        needed.setdefault(name)
+
+    for name in sorted(names):
+        need(name)
+    return "".join(f"{known[name]}\n" for name in needed)
 
 
 def _kernel_file(model: str, kernels: Sequence[Function], intrinsics: Intrinsics) -> str:
@@ -281,10 +291,10 @@ int32_t {name}_run({arguments},
 def _argument(slot: Slot) -> str:
     match slot:
         case InputSlot(index):
-            return f"(const float *)inputs[{index}]"
+            return f"inputs[{index}]"
         case OutputSlot(index):
-            return f"(float *)outputs[{index}]"
+            return f"outputs[{index}]"
         case WorkspaceSlot(offset):
-            return f"(float *)((char *)workspace + {offset})"
+            return f"(void *)((char *)workspace + {offset})"
         case WeightsSlot(offset):
-            return f"(const float *)((const char *)weights + {offset})"
+            return f"(const void *)((const char *)weights + {offset})"

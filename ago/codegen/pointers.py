@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ago.codegen.ctext import Names, index_text
+from ago.codegen.ctext import C_TYPES, Names, index_text
 from ago.codegen.tree import (
     Action,
     Block,
@@ -34,6 +34,7 @@ class Definition:
     buffer: str
     base: str
     terms: Index
+    dtype: str
     opaque: bool = False
 
 
@@ -100,14 +101,14 @@ class PointerPlan:
         base, formed = self._longest_formed(pointer.buffer, known)
         name = self._names.new(f"{pointer.buffer}_p")
         scope[pointer.buffer, known] = name
-        return Definition(name, pointer.buffer, base, known - formed)
+        return Definition(name, pointer.buffer, base, known - formed, pointer.dtype)
 
     def _copy(self, pointer: Pointer, scope: dict[tuple[str, Index], str]) -> Definition:
         """An opaque copy of a pointer that is formed outside of the scope."""
         base = self._find(pointer.buffer, pointer.base)
         name = self._names.new(f"{pointer.buffer}_p")
         scope[pointer.buffer, pointer.base] = name
-        return Definition(name, pointer.buffer, base, Index(), opaque=True)
+        return Definition(name, pointer.buffer, base, Index(), pointer.dtype, opaque=True)
 
     def _is_known(self, atom: Atom) -> bool:
         return variables(Index(((atom, 1),))) <= set(self._loops)
@@ -174,5 +175,5 @@ def definition_text(
         sign, terms = "-", terms[1:]
     elif len(definition.terms.terms) > 1:
         terms = f"({terms})"
-    qualifier = "const " if constant else ""
-    return f"{qualifier}float *{definition.name} = {definition.base} {sign} {terms};"
+    kind = ("const " if constant else "") + C_TYPES[definition.dtype]
+    return f"{kind} *{definition.name} = {definition.base} {sign} {terms};"

@@ -18,6 +18,13 @@ _SCALAR = {
     "max": "ago_max_f32({0}, {1})",
     "min": "ago_min_f32({0}, {1})",
     "nanmax": "ago_nanmax_f32({0}, {1})",
+    "nanmin": "ago_nanmin_f32({0}, {1})",
+    "neg": "(-{0})",
+    "abs": "__builtin_fabsf({0})",
+    "sqrt": "__builtin_sqrtf({0})",
+    "floor": "ago_floor_f32({0})",
+    "ceil": "ago_ceil_f32({0})",
+    "round": "ago_round_f32({0})",
 }
 
 
@@ -33,6 +40,7 @@ PORTABLE = Intrinsics(
     lanes=1,
     headers=(),
     vector_type="float",
+    mask_type="_Bool",
     rows={},
     scalar=arithmetic(_SCALAR | {"fma": "({0} * {1} + {2})"}, "s", {"fma": _unfused}),
 )

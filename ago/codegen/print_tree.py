@@ -6,9 +6,12 @@ often gets a name at its first use. Statements keep the order of the block's act
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ago.codegen.ctext import Names, float_literal, index_text
+from ago.codegen.ctext import C_TYPES, Names, float_literal, index_text, literal
+from ago.codegen.elements import apply_text
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
 from ago.codegen.tree import (
@@ -26,14 +29,17 @@ from ago.codegen.tree import (
     Loop,
     Node,
     Number,
+    Ordinal,
     Piece,
     Register,
+    RegisterVariable,
     Shuffle,
     Tree,
     Write,
     operands,
 )
 from ago.ir.bounds import Interval, interval
+from ago.ir.functions import FUNCTIONS
 from ago.ir.program import Program
 from ago.ir.value import Condition
 
@@ -61,6 +67,19 @@ def print_tree(
     return "".join(f"{line}\n" for line in printer.lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value is in C: its element type, and whether it is a vector; of bool, a mask."""
+
+    dtype: str
+    vector: bool
+
+
+def kind_of(register: RegisterVariable) -> Kind:
+    """What a register variable is."""
+    return Kind(register.dtype, register.vector)
+
+
 class _Printer:
     def __init__(
         self,
@@ -77,13 +96,13 @@ class _Printer:
         self.loops: dict[str, str] = {}
         self.ranges: dict[str, Interval] = {}
         self.pointers = PointerPlan(tree.pointers, names, buffers)
-        self.numbers: dict[float, str] = {}
+        self.numbers: dict[str, str] = {}
         self._program = program
         self._buffers = buffers
         self._written = {
             b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")
         }
-        self._registers = {register.name: register for register in tree.registers}
+        self.registers = {register.name: register for register in tree.registers}
         self._declared: list[set[str]] = []
         self._depth = 1
 
@@ -93,10 +112,8 @@ class _Printer:
     def function(self) -> None:
         for buffer in self._program.buffers:
             if buffer.scope == "stack":
-                size = 1
-                for extent in buffer.shape:
-                    size *= extent
-                self.line(f"_Alignas(64) float {self._buffers[buffer.name]}[{size}];")
+                size, name = math.prod(buffer.shape), self._buffers[buffer.name]
+                self.line(f"_Alignas(64) {C_TYPES[buffer.dtype]} {name}[{size}];")
         self._vector_numbers(self.tree.body)
         self._scope(None, self.tree.body)
 
@@ -107,12 +124,14 @@ class _Printer:
                 self._vector_numbers(piece.body)
                 continue
             for node in piece.nodes:
-                if isinstance(node, Number) and node.vector and node.value not in self.numbers:
-                    literal = float_literal(node.value)
-                    hint = "k" + literal.strip("f").replace(".0", "").replace("-", "m")
-                    name = self.names.new("k_inf" if "inf" in literal else hint)
-                    self.numbers[node.value] = name
-                    splat = self.intrinsics.rows["splat"].c(literal)
+                if not isinstance(node, Number) or not node.vector:
+                    continue
+                text = float_literal(node.value)
+                if text not in self.numbers:
+                    hint = "k" + text.strip("f").replace(".0", "").replace("-", "m")
+                    name = self.names.new("k_inf" if "inf" in text else hint)
+                    self.numbers[text] = name
+                    splat = self.intrinsics.rows["splat"].c(text)
                     self.line(f"const {self.intrinsics.vector_type} {name} = {splat};")
 
     # Scopes
@@ -180,25 +199,29 @@ class _Printer:
             if isinstance(piece, Block):
                 assigned |= assigned_registers(piece)
         groups: dict[str, list[str]] = {}
-        for name, register in self._registers.items():
+        for name, register in self.registers.items():
             if name in needed and not self._is_declared(name):
-                groups.setdefault(self.type_of(register.vector), []).append(name)
+                groups.setdefault(self.type_of(kind_of(register)), []).append(name)
                 self._declared[-1].add(name)
-        for kind, group in groups.items():
-            self.line(f"{kind} {', '.join(group)};")
+        for ctype, group in groups.items():
+            self.line(f"{ctype} {', '.join(group)};")
 
     def _is_declared(self, name: str) -> bool:
         return any(name in scope for scope in self._declared)
 
-    def type_of(self, vector: bool) -> str:
-        return self.intrinsics.vector_type if vector else "float"
+    def type_of(self, kind: Kind) -> str:
+        """The C type of a value."""
+        if not kind.vector:
+            return C_TYPES[kind.dtype]
+        mask = kind.dtype == "bool"
+        return self.intrinsics.mask_type if mask else self.intrinsics.vector_type
 
     def assign(self, name: str, value: str) -> None:
         """Print an assignment, with the declaration if it is the first."""
         prefix = ""
         if not self._is_declared(name):
             self._declared[-1].add(name)
-            prefix = f"{self.type_of(self._registers[name].vector)} "
+            prefix = f"{self.type_of(kind_of(self.registers[name]))} "
         self.line(f"{prefix}{name} = {value};")
 
 
@@ -228,7 +251,7 @@ class _BlockPrinter:
         self._block = block
         self._named: dict[int, str] = {}
         self._uses = _count_uses(block)
-        self._vector = _vector_nodes(block)
+        self._kinds = _node_kinds(block, printer)
         self._depths = _factor_depths(block)
         self._depth = 0
 
@@ -274,8 +297,7 @@ class _BlockPrinter:
             self._depth = self._depths[position]
             printer.line("ago_keep_order();")
         name = printer.names.new(self._hint(node))
-        vector = self._vector[position]
-        printer.line(f"const {printer.type_of(vector)} {name} = {text};")
+        printer.line(f"const {printer.type_of(self._kinds[position])} {name} = {text};")
         self._named[position] = name
         return name
 
@@ -305,10 +327,8 @@ class _BlockPrinter:
                 return rows[f"lane.{lane}"].c(self._use(vector))
             case Shuffle() | Element():
                 return self._lanes(node)
-            case Number(value, vector):
-                return self._printer.numbers[value] if vector else float_literal(value)
-            case Register(name):
-                return name
+            case Number() | Ordinal() | Register():
+                return self._leaf(node)
             case Apply():
                 return self._apply(node)
             case Collect(lanes):
@@ -325,6 +345,17 @@ class _BlockPrinter:
         arguments = [self._use(node.first), self._use(node.second), *map(str, node.lanes)]
         return f"__builtin_shufflevector({', '.join(arguments)})"
 
+    def _leaf(self, node: Number | Ordinal | Register) -> str:
+        printer = self._printer
+        match node:
+            case Number(value, vector, dtype):
+                return printer.numbers[float_literal(value)] if vector else literal(value, dtype)
+            case Ordinal(index):
+                text = index_text(index, printer.loops, printer.ranges)
+                return text if text.isidentifier() or text.isdigit() else f"({text})"
+            case Register(name):
+                return name
+
     def _load(self, node: Load) -> str:
         if node.lanes == 0:
             return f"{self._printer.pointers.name(node.pointer)}[{node.offset}]"
@@ -336,8 +367,11 @@ class _BlockPrinter:
         intrinsics = self._printer.intrinsics
         if node.function == "fma" and node.vector and intrinsics.lane_form:
             return self._fma_lane(node)
-        table = intrinsics.rows if node.vector else intrinsics.scalar
-        return table[node.function].c(*(self._use(arg) for arg in node.args))
+        args = [self._use(arg) for arg in node.args]
+        if node.vector:
+            return intrinsics.rows[node.function].c(*args)
+        operand_types = [self._kinds[arg].dtype for arg in node.args]
+        return apply_text(node.function, operand_types, args, intrinsics)
 
     def _fma_lane(self, node: Apply) -> str:
         """An FMA whose factor may be one lane of a vector."""
@@ -398,19 +432,28 @@ def _count_uses(block: Block) -> list[int]:
     return uses
 
 
-def _vector_nodes(block: Block) -> list[bool]:
-    """Whether each node is a vector."""
-    result: list[bool] = []
+def _node_kinds(block: Block, printer: _Printer) -> list[Kind]:
+    """What each node of a block is."""
+    result: list[Kind] = []
+    pointers = printer.tree.pointers
     for node in block.nodes:
         match node:
-            case Load(_, _, lanes):
-                result.append(lanes > 0)
-            case Element():
-                result.append(False)
-            case Number() | Register() | Apply():
-                result.append(node.vector)
+            case Load(pointer, _, lanes):
+                result.append(Kind(pointers[pointer].dtype, vector=lanes > 0))
+            case Register(name):
+                result.append(kind_of(printer.registers[name]))
+            case Number(_, vector, dtype):
+                result.append(Kind(dtype, vector))
+            case Ordinal():
+                result.append(Kind("i64", vector=False))
+            case Apply(function, args, vector):
+                row = FUNCTIONS.get(function)
+                dtype = row.result if row is not None and row.result else result[args[-1]].dtype
+                result.append(Kind(dtype, vector))
             case Choose(_, then, _):
                 result.append(result[then])
+            case Element():
+                result.append(Kind("f32", vector=False))
             case _:
-                result.append(True)
+                result.append(Kind("f32", vector=True))
     return result

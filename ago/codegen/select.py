@@ -7,7 +7,7 @@ named variables, a variable for each vector (or each element, where they are acc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from ago.codegen.accesses import Accesses
@@ -28,6 +28,7 @@ from ago.codegen.tree import (
     Loop,
     Node,
     Number,
+    Ordinal,
     Piece,
     Register,
     Shuffle,
@@ -40,6 +41,7 @@ from ago.ir.bounds import Interval, interval
 from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, leaves, walk
 from ago.ir.program import Program
+from ago.ir.value_types import buffer_types, is_real_leaf
 
 Leaf = Store | Update
 
@@ -57,13 +59,14 @@ class Lanes:
     count: int
 
 
-def select(program: Program, lanes: int, names: Names) -> Tree:
+def select(program: Program, lanes: int, names: Names, functions: Collection[str]) -> Tree:
     """Expand a resolved program.
 
     Args:
         program: Decomposed and resolved: unrolled and vector loops have constant bounds.
         lanes: float32 lanes of a vector; 1 for scalar code.
         names: Where the names of register variables come from.
+        functions: Scalar functions that have a vector form.
 
     Returns:
         The tree.
@@ -72,7 +75,7 @@ def select(program: Program, lanes: int, names: Names) -> Tree:
         CodegenError: A register buffer is indexed by a serial loop, or accessed both as vectors and
             as scalars; a vector loop contains a loop.
     """
-    return _Selector(program, lanes, names).tree()
+    return _Selector(program, lanes, names, functions).tree()
 
 
 class _BlockBuilder:
@@ -110,9 +113,15 @@ class _BlockBuilder:
 
 
 class _Selector:
-    def __init__(self, program: Program, lanes: int, names: Names) -> None:
+    def __init__(
+        self, program: Program, lanes: int, names: Names, functions: Collection[str]
+    ) -> None:
         self._program = program
         self._lanes = lanes
+        self._functions = functions
+        self._types = buffer_types(program.buffers)
+        self._element_registers = self._find_element_registers()
+        self._vectors_from: tuple[str, int] | None = None
         self._buffers = {buffer.name: buffer for buffer in program.buffers}
         self._conditions: dict[int, tuple[Linear, ...]] = {}
         self._expanded = frozenset(
@@ -137,9 +146,20 @@ class _Selector:
             return True
         if loop.kind != "vector":
             return False
-        return self._lanes > 1 or any(
-            self._in_register(leaf, loop.name) for leaf in leaves(loop.body)
+        return any(
+            (self._lanes > 1 and self._is_real(leaf)) or self._in_register(leaf, loop.name)
+            for leaf in leaves(loop.body)
         )
+
+    def _find_element_registers(self) -> frozenset[str]:
+        """Register buffers that are written as scalars, because of how the value is computed."""
+        registers = {b.name for b in self._program.buffers if b.scope == "register"}
+        found = (leaf for leaf in leaves(self._program.body) if leaf.buffer in registers)
+        return frozenset(leaf.buffer for leaf in found if not is_real_leaf(leaf, self._types))
+
+    def _is_real(self, leaf: Leaf | Reduce) -> bool:
+        """Whether a leaf computes float32 throughout, so that it may be a vector."""
+        return leaf.buffer not in self._element_registers and is_real_leaf(leaf, self._types)
 
     def _in_register(self, leaf: Stmt, loop: str) -> bool:
         assert isinstance(leaf, Store | Update | Reduce)
@@ -282,6 +302,9 @@ class _Selector:
 
     def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
         target = self._accesses.linear(leaf.buffer, leaf.index, id(leaf))
+        if part is not None and not self._is_real(leaf):
+            self._element_leaf(leaf, values, part)
+            return
         if part is not None and target.step(part.loop) != 1:
             self._strided_leaf(leaf, target, values, part)
             return
@@ -297,6 +320,14 @@ class _Selector:
         self._block.actions.append(Write(pointer, offset, lanes, value, leaf.stage))
         versions = self._block.versions
         versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
+
+    def _element_leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes) -> None:
+        """A leaf that is computed lane by lane, from elements of vectors in registers."""
+        start = values[part.loop]
+        self._vectors_from = (part.loop, start)
+        for lane in range(part.count):
+            self._leaf(leaf, {**values, part.loop: start + lane}, None)
+        self._vectors_from = None
 
     def _strided_leaf(
         self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes
@@ -332,7 +363,8 @@ class _Selector:
             return self._value(leaf.value, values, part)
         vector = part is not None
         value = leaf.value
-        if leaf.function == "add" and isinstance(value, ir.Call) and value.function == "mul":
+        fused = leaf.function == "add" and self._types[leaf.buffer] == "f32"
+        if fused and isinstance(value, ir.Call) and value.function == "mul":
             factors = [self._value(factor, values, part) for factor in value.args]
             old = self._read(leaf.buffer, target, values, part)
             return self._block.add(Apply("fma", (*factors, old), vector))
@@ -342,11 +374,15 @@ class _Selector:
 
     def _value(self, value: ir.Value, values: Mapping[str, int], part: Lanes | None) -> int:
         match value:
-            case ir.Const(number):
-                return self._block.add(Number(number, part is not None))
+            case ir.Const(number, dtype):
+                return self._block.add(Number(number, part is not None, dtype))
+            case ir.Position(index):
+                return self._block.add(Ordinal(self._fixed(index, values)))
             case ir.Load(buffer, index):
                 access = self._accesses.linear(buffer, index, id(value))
                 return self._load(value, access, values, part)
+            case ir.Call(function) if part is not None and function not in self._functions:
+                return self._collect(value, values, part)
             case ir.Call(function, args):
                 nodes = tuple(self._value(arg, values, part) for arg in args)
                 return self._block.add(Apply(function, nodes, part is not None))
@@ -359,7 +395,7 @@ class _Selector:
         if part is None:
             return self._read(load.buffer, access, values, None)
         step = access.step(part.loop)
-        if step == 1:
+        if step == 1 and load.buffer not in self._element_registers:
             return self._read(load.buffer, access, values, part)
         if step != 0:
             return self._pick(load, access, values, part)
@@ -448,6 +484,8 @@ class _Selector:
         self, buffer: str, access: Linear, values: Mapping[str, int], part: Lanes | None
     ) -> int:
         if self._buffers[buffer].scope == "register":
+            if part is None and self._is_vector_element(buffer, access):
+                return self._element(buffer, access, values)
             register = self._accesses.register(buffer, access, values, part is not None)
             version = self._block.versions.get(register.name, 0)
             return self._block.add(Register(register.name, register.vector, version))
@@ -455,6 +493,20 @@ class _Selector:
         lanes = 0 if part is None else part.count
         version = self._block.versions.get(buffer, 0)
         return self._block.add(Load(pointer, offset, lanes, version))
+
+    def _is_vector_element(self, buffer: str, access: Linear) -> bool:
+        """Whether a scalar read in a leaf computed lane by lane is one of a vector's lanes."""
+        if self._vectors_from is None or buffer in self._element_registers:
+            return False
+        return access.step(self._vectors_from[0]) == 1
+
+    def _element(self, buffer: str, access: Linear, values: Mapping[str, int]) -> int:
+        assert self._vectors_from is not None
+        loop, start = self._vectors_from
+        register = self._accesses.register(buffer, access, {**values, loop: start}, True)
+        version = self._block.versions.get(register.name, 0)
+        vector = self._block.add(Register(register.name, register.vector, version))
+        return self._block.add(Element(vector, values[loop] - start))
 
     def _where(self, stage: str) -> str:
         origin = next((s.origin for s in self._program.stages if s.name == stage), "")

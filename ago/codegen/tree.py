@@ -15,15 +15,16 @@ from ago.ir.value import Condition
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """`buffer + base`, in elements; `base` has no constant part."""
+    """`buffer + base`, in elements of type `dtype`; `base` has no constant part."""
 
     buffer: str
     base: Index
+    dtype: str = "f32"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Floats from memory.
+    """Elements from memory; vectors are of float32.
 
     Attributes:
         pointer: Number of the pointer in the function's list.
@@ -84,6 +85,14 @@ class Number:
 
     value: float
     vector: bool
+    dtype: str = "f32"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal:
+    """An index in variables of serial loops, as an i64."""
+
+    index: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +106,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A row of the intrinsic table on nodes of the same kind."""
+    """A scalar function, on vectors by a row of the intrinsic table; conditions are lane masks."""
 
     function: str
     args: tuple[int, ...]
@@ -120,7 +129,19 @@ class Choose:
     otherwise: int
 
 
-Node = Load | Broadcast | Lane | Shuffle | Element | Number | Register | Apply | Collect | Choose
+Node = (
+    Load
+    | Broadcast
+    | Lane
+    | Shuffle
+    | Element
+    | Number
+    | Ordinal
+    | Register
+    | Apply
+    | Collect
+    | Choose
+)
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -223,6 +244,7 @@ class RegisterVariable:
     name: str
     buffer: str
     vector: bool
+    dtype: str = "f32"
 
 
 @dataclass(frozen=True, slots=True)

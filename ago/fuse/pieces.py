@@ -12,6 +12,7 @@ from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import loads
+from ago.ir.value_types import buffer_types, is_real_stage
 from ago.schedule.cache_write import cache_write
 from ago.schedule.inline import inline
 from ago.schedule.trace import Schedule
@@ -73,6 +74,7 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
 
     Not one that takes elements now from here, now from there, as a Concat does: most of its tiles
     need nothing of the reduction. Nor one that regroups its axes: a tile of it is no tile of them.
+    Nor one of another type behind a reduction in float32, which would no longer be a vector.
     """
     if program.buffer(reduction.buffer).scope == "output":
         return None
@@ -80,6 +82,9 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
     if len(found) != 1 or found[0].reduce is not None or found[0].name in taken:
         return None
     reader = found[0]
+    types = buffer_types(program.buffers)
+    if is_real_stage(reduction, types) and not is_real_stage(reader, types):
+        return None
     once = all(
         axis.extent == 1 or reduction_axis(reader, reduction, axis.name) for axis in reader.axes
     )

@@ -18,6 +18,7 @@ from ago.fuse.shape import reduction_axis, stage_loads
 from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
+from ago.ir.value_types import buffer_types, is_real_stage
 from ago.target import Target
 
 ROW = 1
@@ -72,14 +73,16 @@ def _plan(program: Program, chain: Sequence[Piece], target: Target) -> list[RowP
 
 
 def _has_rows(program: Program, piece: Piece) -> bool:
-    """Whether a piece makes a tensor of rows, one index a dimension."""
+    """Whether a piece makes a float32 tensor of rows, one index a dimension."""
     output = program.stage(piece.output)
     axes = [a for a in output.axes if a.kind == "spatial"]
     plain = all(
         len(variables(i)) == 1 and i.coefficient(output.loop(a.name)) == 1
         for i, a in zip(output.index, axes, strict=False)
     )
-    return piece.reduction is not None and len(output.index) == len(axes) == 4 and plain
+    if piece.reduction is None or not is_real_stage(output, buffer_types(program.buffers)):
+        return False
+    return len(output.index) == len(axes) == 4 and plain
 
 
 def _follows(program: Program, producer: Piece, consumer: Piece, lanes: int) -> bool:

@@ -11,6 +11,7 @@ from ago.ir.index import FloorDiv, Index, var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Load, loads, select_conditions
+from ago.ir.value_types import buffer_types, is_real_stage
 from ago.schedule.tree import plain_variable
 
 
@@ -58,12 +59,18 @@ def plain_stages(program: Program) -> list[str]:
 def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> Roles | None:
     """The roles in one piece of a program; None where nothing can be tiled.
 
+    A piece that computes with other types than float32 stays as it is: compilers vectorise its
+    plain loops.
+
     Args:
         program: The program.
         output: The stage that writes the piece's result.
         reduction: The stage to compute at its tiles, if any.
         lanes: float32 lanes of a vector.
     """
+    types = buffer_types(program.buffers)
+    if not all(is_real_stage(stage, types) for stage in (output, reduction) if stage is not None):
+        return None
     lane = _lane_axis(program, output, reduction, lanes)
     names = [a.name for a in output.axes]
     shared = [n for n in names if reduction is None or reduction_axis(output, reduction, n)]

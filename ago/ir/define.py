@@ -47,8 +47,8 @@ def define(
 
     A statement is `C[i, j] = value`, or a reduction with `+=`, `*=`, `max=` or `min=` over all
     variables that stand on the right only. A value is made of numbers, elements such as
-    `X[2*y + ky, c]`, the operators `+ - * /`, functions such as `max(0, x)` (see
-    `ago.ir.value.FUNCTIONS`), and `a if y >= 1 and y < n else b`, where only one branch is read.
+    `X[2*y + ky, c]`, the operators `+ - * /`, functions such as `max(0, x)` (those of
+    `ago.ir.functions`), and `a if y >= 1 and y < n else b`, where only one branch is read.
     Indices are affine, with `//` and `%` by constants. Several statements are separated by `;`;
     what one computes, later ones may read.
 

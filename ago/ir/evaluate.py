@@ -1,4 +1,4 @@
-"""The graph interpreter: what a graph means, in float64.
+"""The graph interpreter: what a graph means, floats in float64 and integers exact.
 
 Read `evaluate` first. Invariant: it runs the operators' references one by one, so every pass and
 every compiled kernel is checked against it.
@@ -6,15 +6,15 @@ every compiled kernel is checked against it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.ir.graph import Graph, Node
 from ago.ir.ops import OPERATORS, Array
+from ago.ir.ops.operator import as_reference
 
 MOST_GROWTH = 64 << 20
 """Bytes that a constant may take which is computed from a smaller one."""
@@ -35,7 +35,7 @@ def evaluate(
     feeds: Mapping[str, npt.ArrayLike],
     keep: Literal["outputs", "all"] = "outputs",
 ) -> dict[str, Array]:
-    """Compute a graph with numpy in float64.
+    """Compute a graph with numpy, its floats in float64.
 
     Args:
         graph: The graph.
@@ -43,7 +43,7 @@ def evaluate(
         keep: Which values to return: the graph's outputs, or those of every node.
 
     Returns:
-        float64 arrays by name, in the graph's order.
+        Arrays by name, in the graph's order: float64, or integers and bools of their own type.
 
     Raises:
         InputError: If an input is missing, unknown or of another shape.
@@ -53,7 +53,7 @@ def evaluate(
     last_reader = {value: node.name for node in graph.nodes for value in node.inputs}
     for node in graph.nodes:
         arguments = [_value(graph, values, name) for name in node.inputs]
-        results = OPERATORS[node.op].reference(arguments, node.attrs)
+        results = evaluate_node(node, arguments)
         values.update(zip(node.outputs, results, strict=True))
         if keep == "all":
             made.update(zip(node.outputs, results, strict=True))
@@ -63,12 +63,28 @@ def evaluate(
     return made if keep == "all" else {name: made[name] for name in graph.outputs}
 
 
+def evaluate_node(node: Node, arguments: Sequence[Array | None]) -> tuple[Array, ...]:
+    """Compute one node.
+
+    Args:
+        node: The node.
+        arguments: Its inputs, floats as float64; None where one is absent.
+
+    Returns:
+        Its outputs, in the element types of the node as references hold them.
+    """
+    results = OPERATORS[node.op].reference(arguments, node.attrs)
+    return tuple(
+        as_reference(result, kind.dtype) for result, kind in zip(results, node.types, strict=True)
+    )
+
+
 def _read_feeds(graph: Graph, feeds: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
     if set(feeds) != set(graph.inputs):
         raise InputError(f"expected inputs {sorted(graph.inputs)}, got {sorted(feeds)}")
     values: dict[str, Array] = {}
     for name in graph.inputs:
-        array = np.asarray(feeds[name], dtype=np.float64)
+        array = as_reference(feeds[name], graph.types[name].dtype)
         if array.shape != graph.types[name].shape:
             raise InputError(
                 f"input {name!r} must have the shape {graph.types[name].shape}, not {array.shape}"
@@ -81,7 +97,7 @@ def _value(graph: Graph, values: Mapping[str, Array], name: str) -> Array | None
     if not name:
         return None
     if name in graph.params:
-        return graph.params[name].astype(np.float64)
+        return as_reference(graph.params[name], graph.types[name].dtype)
     return values[name]
 
 

@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ago.errors import InputError, IRError
+from ago.ir.functions import FUNCTIONS, INTEGERS, wrap
 from ago.ir.naming import identifier
 from ago.ir.nest import Buffer
 from ago.ir.ops import OPERATORS
 from ago.ir.packing import pack_array
 from ago.ir.printer import parameters, print_program
 from ago.ir.program import Program
+from ago.ir.tensor import numpy_dtype
 
 Mode = Literal["plain", "checked"]
 Array: TypeAlias = npt.NDArray[Any]
@@ -38,30 +40,20 @@ def grid(*extents: int) -> Iterator[Position]:
     return itertools.product(*map(range, extents))
 
 
-def ir_div(a: float, b: float) -> float:
-    """`a / b` as IEEE 754 defines it, without exceptions."""
-    with np.errstate(all="ignore"):
-        return float(np.float64(a) / np.float64(b))
+def ir_alloc(name: str, shape: Position, dtype: str = "f32") -> Array:
+    """A buffer of a program's own, filled with NaN or, where the type has none, with -1."""
+    return _unwritten(shape, _stored_dtype(dtype, np.dtype(np.float64)))
 
 
-def ir_max(a: float, b: float) -> float:
-    """`a if a > b else b`: the second operand when either is NaN."""
-    return a if a > b else b
+def _stored_dtype(dtype: str, floats: np.dtype[Any]) -> np.dtype[Any]:
+    """What an element type is stored in: f32 in `floats`, any other as it is."""
+    return floats if dtype == "f32" else numpy_dtype(dtype)
 
 
-def ir_min(a: float, b: float) -> float:
-    """`a if a < b else b`: the second operand when either is NaN."""
-    return a if a < b else b
-
-
-def ir_nanmax(a: float, b: float) -> float:
-    """The larger of two numbers; NaN where either is NaN."""
-    return a if a > b or a != a else b
-
-
-def ir_alloc(name: str, shape: Position) -> Array:
-    """A buffer of a program's own, filled with NaN."""
-    return np.full(shape, np.nan)
+def _unwritten(shape: Position, dtype: np.dtype[Any]) -> Array:
+    """An array that nobody wrote yet."""
+    poison = np.nan if dtype.kind == "f" else np.array(-1).astype(dtype)
+    return np.full(shape, poison, dtype)
 
 
 def ir_extern(
@@ -86,13 +78,8 @@ PRELUDE: Mapping[str, object] = {
     "grid": grid,
     "inf": float("inf"),
     "nan": float("nan"),
-    "ir_add": lambda a, b: a + b,
-    "ir_sub": lambda a, b: a - b,
-    "ir_mul": lambda a, b: a * b,
-    "ir_div": ir_div,
-    "ir_max": ir_max,
-    "ir_min": ir_min,
-    "ir_nanmax": ir_nanmax,
+    **{f"ir_{name}": row.compute for name, row in FUNCTIONS.items()},
+    **{dtype: wrap(dtype) for dtype in sorted(INTEGERS)},
     "ir_alloc": ir_alloc,
     "ir_extern": ir_extern,
     "ir_prefetch": lambda element: None,
@@ -114,11 +101,12 @@ def interpret(
         arrays: Inputs and constants by buffer name, of the buffers' shapes. Packed constants are
             made from the constants they gather from.
         mode: `"plain"`, or `"checked"` to find bad accesses.
-        dtype: Floating-point type in which buffers store; sums in between are Python floats.
+        dtype: Floating-point type in which f32 buffers store; what is between is a Python float.
+            Buffers of other types store as they are.
         seed: Seed of the order in which checked mode runs parallel loops.
 
     Returns:
-        The output buffers by name, of type `dtype`. What nobody wrote is NaN.
+        The output buffers by name. What nobody wrote is NaN, or -1 where there is none.
 
     Raises:
         InputError: An array is missing or has the wrong shape.
@@ -136,9 +124,10 @@ def interpret(
 def _bind(
     program: Program, buffer: Buffer, arrays: Mapping[str, Array], dtype: np.dtype[Any]
 ) -> Array:
-    """The array of a parameter: contiguous, of type `dtype`; outputs are new."""
+    """The array of a parameter: contiguous, f32 ones of type `dtype`; outputs are new."""
+    dtype = _stored_dtype(buffer.dtype, dtype)
     if buffer.scope == "output":
-        return np.full(buffer.shape, np.nan, dtype)
+        return _unwritten(buffer.shape, dtype)
     if buffer.packing is not None:
         return np.array(pack_array(program, buffer.name, arrays), dtype, order="C")
     if buffer.name not in arrays:
@@ -150,8 +139,8 @@ def _bind(
 
 
 def _run_plain(program: Program, bound: Mapping[str, Array], dtype: np.dtype[Any]) -> None:
-    def alloc(name: str, shape: Position) -> memoryview:
-        return np.full(shape, np.nan, dtype).data
+    def alloc(name: str, shape: Position, kind: str = "f32") -> memoryview:
+        return _unwritten(shape, _stored_dtype(kind, dtype)).data
 
     function = _define(program, print_program(program), {"ir_alloc": alloc})
     function(*(a.data for a in bound.values()))  # a view gives Python floats: 1.4x faster
@@ -163,8 +152,9 @@ def _run_checked(
     random = np.random.default_rng(seed)
     buffers = {b.name: b for b in program.buffers}
 
-    def alloc(name: str, shape: Position) -> _Guarded:
-        return _Guarded.of(buffers[name], np.full(shape, np.nan, dtype), written=False)
+    def alloc(name: str, shape: Position, kind: str = "f32") -> _Guarded:
+        array = _unwritten(shape, _stored_dtype(kind, dtype))
+        return _Guarded.of(buffers[name], array, written=False)
 
     def shuffled(positions: Iterable[int]) -> list[int]:
         return [int(v) for v in random.permutation(list(positions))]

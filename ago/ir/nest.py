@@ -7,12 +7,14 @@ Loops and their variables have one stable name, `conv.y.0`, unique in the progra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from ago.errors import IRError
 from ago.ir.index import Index, as_index, substitute, var
+from ago.ir.tensor import numpy_dtype
 from ago.ir.value import Condition, Load, Value, map_indices, map_value
 
 LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
@@ -211,6 +213,11 @@ class Buffer:
     scope: Scope
     dtype: str = "f32"
     packing: Packing | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Its size, bytes."""
+        return math.prod(self.shape) * numpy_dtype(self.dtype).itemsize
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ago.errors import InputError
+from ago.ir.functions import FUNCTIONS
 from ago.ir.index import Index, as_index, var, variables
-from ago.ir.value import FUNCTIONS, Call, Condition, Const, Load, Select, Value
+from ago.ir.value import Call, Condition, Const, Load, Select, Value
 
 _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -104,7 +105,7 @@ class Notation:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
         if function not in FUNCTIONS:
             self.fail(node, f"functions are {', '.join(sorted(FUNCTIONS))}")
-        operands = FUNCTIONS[function][0]
+        operands = FUNCTIONS[function].operands
         if len(node.args) != operands or node.keywords:
             self.fail(node, f"{function} takes {operands} operands, not {len(node.args)}")
         return Call(function, tuple(self.value(arg, guard) for arg in node.args))

@@ -2,8 +2,9 @@
 
 Read `print_program` first. Loops print as `for`, runs of rectangular loops as one
 `for i, j, k in grid(4, 8, 14):`, reductions in the form that `decompose` gives them. The text
-calls `grid` and the `ir_...` functions of `interpreter.PRELUDE`, and nothing else. It is short,
-stable and free of addresses.
+calls `grid` and the `ir_...` functions of `interpreter.PRELUDE`, and nothing else. Integer
+arithmetic that may leave its type is wrapped around, `i32(a + b)`. It is short, stable and free of
+addresses.
 
 The checked form differs in three places only: parallel loops run in shuffled order; stack and
 register buffers used inside one parallel loop alone are new in each of its iterations; and a vector
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from ago.errors import IRError
 from ago.ir.decompose import decompose
 from ago.ir.extern import Extern
+from ago.ir.functions import FLOATS, FUNCTIONS, INTEGERS
 from ago.ir.index import Index, variables
 from ago.ir.naming import buffer_identifiers, identifier, loop_identifiers
 from ago.ir.nest import (
@@ -35,13 +37,16 @@ from ago.ir.nest import (
     rename_loops,
     walk,
 )
-from ago.ir.value import Call, Condition, Const, Load, Select, Value, loads
+from ago.ir.value import Call, Condition, Const, Load, Position, Select, Value, loads
+from ago.ir.value_types import Types, buffer_types, value_type
 
 if TYPE_CHECKING:
     from ago.ir.program import Program
 
 _INFIX: Mapping[str, tuple[str, int]] = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2)}
 """Functions printed as operators: symbol and precedence."""
+
+_COMPARISONS: Mapping[str, str] = {"equal": "==", "less": "<", "less_equal": "<="}
 
 _MERGED_KINDS = ("serial", "unrolled")
 
@@ -63,12 +68,14 @@ def print_program(program: Program, *, checked: bool = False) -> str:
     lines += [f"#   {_describe(b)}" for b in program.buffers]
     arguments = ", ".join(buffers[b.name] for b in parameters(program))
     lines.append(f"def {identifier(program.name)}({arguments}):")
-    printer = _Printer(buffers, origins, checked=checked)
+    types = buffer_types(program.buffers)
+    printer = _Printer(buffers, origins, types, checked=checked)
     homes = _private_loops(program.body) if checked else {}
     for buffer in program.buffers:
         if buffer.scope in ("workspace", "stack", "register"):
             home = "" if buffer.scope == "workspace" else homes.get(buffer.name, "")
-            allocation = f'{buffers[buffer.name]} = ir_alloc("{buffer.name}", {buffer.shape})'
+            kind = "" if buffer.dtype == "f32" else f', "{buffer.dtype}"'
+            allocation = f'{buffers[buffer.name]} = ir_alloc("{buffer.name}", {buffer.shape}{kind})'
             printer.allocations.setdefault(home, []).append(f"{allocation}  # {buffer.scope}")
     if program.extern is not None:
         printer.print_extern(program.extern)
@@ -85,7 +92,7 @@ def print_statements(body: tuple[Stmt, ...], mark: str | None = None) -> str:
         mark: Name of a loop whose line gets a trailing `# <---` and that name.
     """
     buffers = buffer_identifiers(_buffers_of(body))
-    printer = _Printer(buffers, {}, mark=mark)
+    printer = _Printer(buffers, {}, {}, mark=mark)
     printer.print_body(body, depth=0)
     return "\n".join(printer.lines) + "\n"
 
@@ -100,29 +107,60 @@ def parameters(program: Program) -> tuple[Buffer, ...]:
     return inputs + constants + tuple(b for b in program.buffers if b.scope == "output")
 
 
-def value_text(value: Value, buffers: Mapping[str, str], level: int = 0) -> str:
+def value_text(
+    value: Value, buffers: Mapping[str, str], level: int = 0, types: Types = MappingProxyType({})
+) -> str:
     """`value` as a Python expression.
 
     Args:
         value: The expression.
         buffers: Identifier of each buffer; others print under their own name.
         level: Precedence of the place: 0 stands alone, 1 in a sum or call, 2 in a product.
+        types: Element types of the buffers; where one is missing, f32.
     """
     match value:
-        case Const(number):
-            return repr(float(number))
+        case Const(number, dtype):
+            return repr(float(number)) if dtype in FLOATS else repr(number)
+        case Position(place):
+            text = str(place)
+            return f"({text})" if level and not text.isidentifier() else text
         case Load(buffer, index):
             return element_text(buffer, index, buffers)
-        case Call(function, (a, b)) if function in _INFIX:
-            symbol, own = _INFIX[function]
-            text = f"{value_text(a, buffers, own)} {symbol} {value_text(b, buffers, own + 1)}"
-            return f"({text})" if own < level else text
-        case Call(function, args):
-            return f"ir_{function}({', '.join(value_text(a, buffers, 1) for a in args)})"
+        case Call():
+            return _call_text(value, buffers, level, types)
         case Select(condition, then, otherwise):
-            branches = value_text(then, buffers, 1), value_text(otherwise, buffers)
+            branches = (
+                value_text(then, buffers, 1, types),
+                value_text(otherwise, buffers, 0, types),
+            )
             text = f"{branches[0]} if {condition_text(condition)} else {branches[1]}"
             return f"({text})" if level else text
+
+
+def _call_text(call: Call, buffers: Mapping[str, str], level: int, types: Types) -> str:
+    row = FUNCTIONS.get(call.function)
+    kind = value_type(call, types) if row is not None and row.wraps else "f32"
+    if kind in INTEGERS:
+        return f"{kind}({_bare_call(call, buffers, 0, types)})"
+    return _bare_call(call, buffers, level, types)
+
+
+def _bare_call(call: Call, buffers: Mapping[str, str], level: int, types: Types) -> str:
+    """A call before its result wraps around."""
+    match call:
+        case Call(function, (a, b)) if function in _INFIX:
+            symbol, own = _INFIX[function]
+            left, right = (
+                value_text(v, buffers, place, types) for v, place in ((a, own), (b, own + 1))
+            )
+            text = f"{left} {symbol} {right}"
+            return f"({text})" if own < level else text
+        case Call(function, (a, b)) if function in _COMPARISONS:
+            left, right = (value_text(v, buffers, 1, types) for v in (a, b))
+            text = f"{left} {_COMPARISONS[function]} {right}"
+            return f"({text})" if level else text
+        case Call(function, args):
+            return f"ir_{function}({', '.join(value_text(a, buffers, 1, types) for a in args)})"
 
 
 def condition_text(condition: Condition) -> str:
@@ -203,6 +241,7 @@ class _Printer:
 
     buffers: Mapping[str, str]
     origins: Mapping[str, str]
+    types: Types
     mark: str | None = None
     checked: bool = False
     lines: list[str] = field(default_factory=list)
@@ -277,10 +316,13 @@ class _Printer:
     def _assignment(self, leaf: Leaf) -> str:
         target = element_text(leaf.buffer, leaf.index, self.buffers)
         if isinstance(leaf, Store):
-            return f"{target} = {value_text(leaf.value, self.buffers)}"
-        if leaf.function in _INFIX:
-            return f"{target} {_INFIX[leaf.function][0]}= {value_text(leaf.value, self.buffers)}"
-        return f"{target} = {value_text(_stored(leaf), self.buffers)}"
+            return f"{target} = {self._value(leaf.value)}"
+        if leaf.function in _INFIX and self.types.get(leaf.buffer, "f32") in FLOATS:
+            return f"{target} {_INFIX[leaf.function][0]}= {self._value(leaf.value)}"
+        return f"{target} = {self._value(_stored(leaf))}"
+
+    def _value(self, value: Value) -> str:
+        return value_text(value, self.buffers, 0, self.types)
 
     def _lanes(self, stmt: Stmt, depth: int, lanes: tuple[For, ...], mask: Condition) -> None:
         """Print what is inside a vector loop statement by statement, all lanes at a time."""
@@ -303,7 +345,7 @@ class _Printer:
                 raise IRError("vector-bounds", "a vector loop holds a prefetch")
             case _:
                 index = "".join(f"{i}, " for i in stmt.index)
-                item = f"(({index.rstrip(' ')}), {value_text(_stored(stmt), self.buffers)})"
+                item = f"(({index.rstrip(' ')}), {self._value(_stored(stmt))})"
                 clauses = "".join(f" for {lane.name} in {_range(lane)}" for lane in lanes)
                 clauses += f" if {condition_text(mask)}" if mask else ""
                 target = self.buffers.get(stmt.buffer, stmt.buffer)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ago.ir.bounds import Interval, loop_interval, prove, simplify
 from ago.ir.index import Index
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt
-from ago.ir.value import Call, Condition, Load, Select, Value
+from ago.ir.value import Call, Condition, Load, Position, Select, Value
 
 
 def simplify_body(
@@ -95,6 +95,8 @@ def simplify_value(value: Value, ranges: Mapping[str, Interval], known: Conditio
     match value:
         case Load(buffer, index):
             return Load(buffer, tuple(simplify(i, ranges) for i in index))
+        case Position(place):
+            return Position(simplify(place, ranges))
         case Call(function, args):
             return Call(function, tuple(simplify_value(a, ranges, known) for a in args))
         case Select(condition, then, otherwise):

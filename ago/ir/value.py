@@ -1,9 +1,9 @@
 """Scalar value expressions: what a statement stores.
 
-Read `Value` first: constants, guarded loads, calls of named scalar functions, and selects. A
-`Select` evaluates only the branch its condition picks, so it guards a load that would be out of
-bounds. The functions that `Call` may name are the rows of `FUNCTIONS`, each with its numpy meaning;
-the intrinsic tables of the backends implement the same rows.
+Read `Value` first: constants, positions, guarded loads, calls of named scalar functions, and
+selects. A `Select` evaluates only the branch its condition picks, so it guards a load that would be
+out of bounds. The functions that `Call` may name are the rows of `ago.ir.functions.FUNCTIONS`. Each
+value has an element type, which follows from those of its leaves (`ago.ir.value_types`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ago.ir.functions import FLOATS
 from ago.ir.index import Index, substitute
 
 Condition = tuple[Index, ...]
@@ -19,9 +20,17 @@ Condition = tuple[Index, ...]
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A float constant; may be infinite."""
+    """A constant of an element type; a float may be infinite or NaN."""
 
     value: float
+    dtype: str = "f32"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An index as a number: an i64."""
+
+    index: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`function(*args)`, a row of `FUNCTIONS`."""
+    """`function(*args)`, a row of `ago.ir.functions.FUNCTIONS`."""
 
     function: str
     args: tuple[Value, ...]
@@ -49,21 +58,25 @@ class Select:
     otherwise: Value
 
 
-Value = Const | Load | Call | Select
+Value = Const | Position | Load | Call | Select
 
-FUNCTIONS: Mapping[str, tuple[int, str]] = {
-    # name: (operands, meaning). `max` and `min` return the second operand when either is NaN, so
-    # the operand that may be NaN stands second: Relu is max(0, x), Clip is min(high, max(low, x)).
-    "add": (2, "a + b"),
-    "sub": (2, "a - b"),
-    "mul": (2, "a * b"),
-    "div": (2, "a / b"),
-    "max": (2, "a if a > b else b"),
-    "min": (2, "a if a < b else b"),
-    # NaN where either operand is NaN, for a maximum over elements of which any may be NaN.
-    "nanmax": (2, "a if a > b or a != a else b"),
-}
-"""Scalar functions: operand count and meaning. Every backend implements each row."""
+
+def zero(dtype: str) -> Const:
+    """The 0 of an element type."""
+    return Const(False if dtype == "bool" else 0.0 if dtype in FLOATS else 0, dtype)
+
+
+def positions(value: Value) -> Iterator[Index]:
+    """The index of each position in `value`."""
+    match value:
+        case Position(index):
+            yield index
+        case Call(_, args):
+            for arg in args:
+                yield from positions(arg)
+        case Select(_, then, otherwise):
+            yield from positions(then)
+            yield from positions(otherwise)
 
 
 def add(a: Value, b: Value) -> Value:
@@ -90,7 +103,7 @@ def loads(value: Value, guard: Condition = ()) -> Iterator[tuple[Load, Condition
         case Select(condition, then, otherwise):
             yield from loads(then, guard + condition)
             yield from loads(otherwise, guard)
-        case Const():
+        case Const() | Position():
             return
 
 
@@ -127,6 +140,8 @@ def map_indices(value: Value, change: Callable[[Index], Index]) -> Value:
     match value:
         case Load(buffer, index):
             return Load(buffer, tuple(change(i) for i in index))
+        case Position(place):
+            return Position(change(place))
         case Call(function, args):
             return Call(function, tuple(map_indices(a, change) for a in args))
         case Select(condition, then, otherwise):

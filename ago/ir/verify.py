@@ -22,18 +22,22 @@ from ago.ir.bounds import (
     simplify,
 )
 from ago.ir.extern import Extern
+from ago.ir.functions import FUNCTIONS
 from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Prefetch, Reduce, Stmt, Update, walk
 from ago.ir.printer import element_text, print_statements
 from ago.ir.program import Program
 from ago.ir.proofs import never_negative
 from ago.ir.races import Access, accesses, find_race
-from ago.ir.value import FUNCTIONS, Call, Condition, Load, Select, Value
+from ago.ir.value import Call, Condition, Load, Position, Select, Value
+from ago.ir.value_types import Types, buffer_types, mistyped, value_type
 
 LAWS: Mapping[str, str] = {
     "duplicate-name": "Loops, buffers and stages have names of their own.",
     "unknown-buffer": "Every buffer that is accessed or packed from is declared.",
     "unknown-function": "Every function called is a row of FUNCTIONS, with its operand count.",
+    "wrong-type": "Operands have the element types that a function accepts, and a statement stores "
+    "what its buffer holds.",
     "unbound-variable": "Every variable of an index belongs to a loop around it.",
     "wrong-rank": "An access has one index for each dimension of its buffer.",
     "out-of-bounds": "Every access is inside its buffer, by the loops and guards around it.",
@@ -68,7 +72,7 @@ def verify(program: Program) -> None:
             _check_packing(buffer, buffer.packing, buffers)
     if program.extern is not None:
         _check_extern(program, program.extern, buffers)
-    checker = _Checker(buffers)
+    checker = _Checker(buffers, buffer_types(program.buffers))
     for stmt in program.body:
         checker.check(stmt, _Place(stmt))
     everywhere = list(accesses(program.body))
@@ -122,6 +126,7 @@ class _Checker:
     """Checks each statement by itself, and collects the loops that may race."""
 
     buffers: Mapping[str, Buffer]
+    types: Types
     concurrent: list[tuple[For, _Place]] = field(default_factory=list)
 
     def check(self, stmt: Stmt, place: _Place) -> None:
@@ -165,11 +170,30 @@ class _Checker:
             _check_reduce(leaf, place)
         elif isinstance(leaf, Update):
             _check_function(leaf.function, 2, place)
+        self._check_types(leaf, place)
+
+    def _check_types(self, leaf: Leaf, place: _Place) -> None:
+        values = [leaf.value]
+        if isinstance(leaf, Reduce):
+            values.append(leaf.init)
+        if isinstance(leaf, Reduce | Update):
+            values.append(Call(leaf.function, (Load(leaf.buffer, leaf.index), leaf.value)))
+        held = self.types[leaf.buffer]
+        for value in values:
+            mistake = mistyped(value, self.types)
+            stored = value_type(value, self.types)
+            if not mistake and stored != held:
+                mistake = f"{leaf.buffer} holds {held}, the value is {stored}"
+            if mistake:
+                element = element_text(leaf.buffer, leaf.index)
+                place.fail("wrong-type", f"stage {leaf.stage} stores {element}: {mistake}")
 
     def _check_value(self, value: Value, place: _Place) -> None:
         match value:
             case Load(buffer, index):
                 self._check_access("load", buffer, index, place)
+            case Position(part):
+                self._check_variables(part, place)
             case Call(function, args):
                 _check_function(function, len(args), place)
                 for arg in args:
@@ -216,10 +240,9 @@ def _inside(index: Index, extent: int, place: _Place) -> bool:
 def _check_function(name: str, operands: int, place: _Place) -> None:
     if name not in FUNCTIONS:
         place.fail("unknown-function", f"there is no function {name}")
-    if FUNCTIONS[name][0] != operands:
-        place.fail(
-            "unknown-function", f"{name} takes {FUNCTIONS[name][0]} operands, not {operands}"
-        )
+    wanted = FUNCTIONS[name].operands
+    if wanted != operands:
+        place.fail("unknown-function", f"{name} takes {wanted} operands, not {operands}")
 
 
 def _check_reduce(leaf: Reduce, place: _Place) -> None:
@@ -246,6 +269,8 @@ def _indices(value: Value) -> Iterator[Index]:
     match value:
         case Load(_, index):
             yield from index
+        case Position(index):
+            yield index
         case Call(_, args):
             for arg in args:
                 yield from _indices(arg)

@@ -7,9 +7,11 @@ readers are answered by that graph.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ago.ir.graph import Graph, Node
+from ago.ir.ops import Array
+from ago.ir.ops.operator import as_reference
+from ago.ir.tensor import dtype_name, numpy_dtype
 
 
 class Draft:
@@ -54,15 +56,15 @@ class Draft:
         self._names.add(name)
         return name
 
-    def param(self, name: str) -> npt.NDArray[np.float64] | None:
-        """Return a parameter in float64, or None if `name` is not one."""
+    def param(self, name: str) -> Array | None:
+        """Return a parameter, floats in float64, or None if `name` is not one."""
         array = self._params.get(name)
-        return None if array is None else array.astype(np.float64)
+        return None if array is None else as_reference(array, dtype_name(array.dtype))
 
-    def add_param(self, stem: str, array: npt.NDArray[np.float64]) -> str:
-        """Add a parameter, stored as float32, and return its name, which starts with `stem`."""
+    def add_param(self, stem: str, array: Array, dtype: str = "f32") -> str:
+        """Add a parameter, stored as `dtype`, and return its name, which starts with `stem`."""
         name = self.fresh(stem)
-        self._params[name] = np.asarray(array, np.float32)
+        self._params[name] = np.asarray(array, numpy_dtype(dtype))
         return name
 
     def is_private(self, value: str, reader: Node) -> bool:

@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from ago.errors import CodegenError
+from ago.ir.tensor import numpy_dtype
 from ago.runtime.sources import csrc_path
 from ago.target import Target
 
@@ -29,20 +33,34 @@ _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """One input or output of a compiled model: a dense row-major float32 array.
+    """One input or output of a compiled model: a dense row-major array.
 
     Attributes:
         name: The model's own name of the tensor.
         shape: Its static shape; `()` is a scalar.
+        dtype: Short name of the element type.
     """
 
     name: str
     shape: tuple[int, ...]
+    dtype: str = "f32"
 
     @property
     def bytes(self) -> int:
         """Size of the array in bytes."""
-        return 4 * math.prod(self.shape)
+        return math.prod(self.shape) * self.numpy.itemsize
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """Numpy's element type."""
+        return numpy_dtype(self.dtype)
+
+    def unwritten(self) -> npt.NDArray[np.generic]:
+        """An array of this type whose bits are all ones: NaN, or -1."""
+        return np.full(self.bytes, 0xFF, np.uint8).view(self.numpy).reshape(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.numpy}{list(self.shape)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +133,7 @@ class Artifact:
 
     def __str__(self) -> str:
         def tensors(infos: tuple[TensorInfo, ...]) -> str:
-            return ", ".join(f"{info.name}: f32{list(info.shape)}" for info in infos)
+            return ", ".join(f"{info.name}: {info.dtype}{list(info.shape)}" for info in infos)
 
         return (
             f"Artifact {self.name} for {self.target.name}: ({tensors(self.inputs)}) -> "

@@ -172,8 +172,11 @@ def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:
     """C that describes the model to `ago_bench_main.c`."""
 
     def table(name: str, infos: tuple[TensorInfo, ...]) -> str:
-        rows = "".join(f"    {{{_c_string(info.name)}, {info.bytes}u}},\n" for info in infos)
-        return f"static const ago_bench_tensor {name}[] = {{\n{rows}    {{NULL, 0u}},\n}};\n"
+        rows = "".join(
+            f"    {{{_c_string(info.name)}, {info.bytes}u, {int(info.dtype == 'f32')}}},\n"
+            for info in infos
+        )
+        return f"static const ago_bench_tensor {name}[] = {{\n{rows}    {{NULL, 0u, 0}},\n}};\n"
 
     name = artifact.name
     weights = "ago_bench_weights" if embed_weights else "NULL"

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from ago.errors import DeviceError, InputError
 from ago.runtime.artifact import Artifact
 from ago.runtime.emulator import Emulator
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 
 QEMU_AARCH64 = ("qemu-aarch64", "-cpu", "cortex-a76")
 """Launches AArch64 Linux programs where qemu-user is installed."""
@@ -53,7 +54,7 @@ def run_emulated(
     Args:
         artifact: What the library was built from.
         library: The shared library.
-        feeds: float32 arrays by input name, in the model's shapes.
+        feeds: Arrays by input name, in the model's types and shapes.
         progress: Called a few times a second with the instructions executed so far.
 
     Raises:
@@ -66,6 +67,7 @@ def run_emulated(
         [info.shape for info in artifact.outputs],
         artifact.weights,
         artifact.workspace_bytes,
+        output_dtypes=[info.dtype for info in artifact.outputs],
         progress=progress,
     )
     names = [info.name for info in artifact.outputs]
@@ -87,7 +89,7 @@ def run_program(
     Args:
         artifact: What the program was built from.
         program: The executable.
-        feeds: float32 arrays by input name, in the model's shapes.
+        feeds: Arrays by input name, in the model's types and shapes.
         launcher: Command put in front of it, such as `QEMU_AARCH64`.
         runs: Inferences to time.
         timeout_seconds: Wall time after which it is killed.
@@ -108,18 +110,18 @@ def run_program(
             command += ["--output", str(file)]
         report = json.loads(_output_of(command, timeout_seconds).splitlines()[-1])
         outputs = {
-            info.name: np.fromfile(file, np.float32).reshape(info.shape)
+            info.name: np.fromfile(file, info.numpy).reshape(info.shape)
             for info, file in zip(artifact.outputs, files, strict=True)
         }
     return DeviceRun(outputs, None, float(report["min_ms"]))
 
 
-def max_error(got: Mapping[str, Array], expected: Mapping[str, npt.NDArray[np.floating]]) -> float:
+def max_error(got: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
     """Largest absolute difference over largest absolute value, of the worst output.
 
     Args:
         got: Outputs by name.
-        expected: What they should be; any floating type.
+        expected: What they should be; floats may be wider.
 
     Returns:
         0.0 for equal outputs; infinity where names, shapes or non-finite elements differ.
@@ -129,7 +131,7 @@ def max_error(got: Mapping[str, Array], expected: Mapping[str, npt.NDArray[np.fl
     return max((_array_error(got[name], expected[name]) for name in got), default=0.0)
 
 
-def _array_error(got: Array, expected: npt.NDArray[np.floating]) -> float:
+def _array_error(got: Array, expected: Array) -> float:
     finite = np.isfinite(expected)
     if got.shape != expected.shape or not np.array_equal(
         got[~finite], expected[~finite].astype(np.float32), equal_nan=True
@@ -138,20 +140,23 @@ def _array_error(got: Array, expected: npt.NDArray[np.floating]) -> float:
     if not np.isfinite(got[finite]).all():
         return float("inf")
     wanted = expected[finite].astype(np.float64)
-    difference = np.abs(got[finite] - wanted).max(initial=0.0)
+    difference = np.abs(got[finite].astype(np.float64) - wanted).max(initial=0.0)
     scale = np.abs(wanted).max(initial=0.0)
     return float(difference / scale) if scale > 0 else float(difference)
 
 
 def _ordered(artifact: Artifact, feeds: Mapping[str, Array]) -> list[Array]:
-    """The inputs in the model's order, dense float32."""
+    """The inputs in the model's order, dense."""
     wanted = {info.name: info.shape for info in artifact.inputs}
     if feeds.keys() != wanted.keys():
         raise InputError(f"expected inputs {sorted(wanted)}, got {sorted(feeds)}")
     for name, shape in wanted.items():
         if np.shape(feeds[name]) != shape:
             raise InputError(f"input {name!r} must have shape {shape}, not {np.shape(feeds[name])}")
-    return [np.ascontiguousarray(feeds[name], np.float32).reshape(wanted[name]) for name in wanted]
+    return [
+        np.ascontiguousarray(feeds[info.name], info.numpy).reshape(info.shape)
+        for info in artifact.inputs
+    ]
 
 
 def _output_of(command: Sequence[str], timeout_seconds: float) -> str:

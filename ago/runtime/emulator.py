@@ -10,16 +10,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ago.errors import DeviceError
-from ago.runtime.artifact import ALIGNMENT
+from ago.runtime.artifact import ALIGNMENT, TensorInfo
 from ago.runtime.elf import load_image
 from ago.runtime.machine import IMAGE_BASE, Machine, import_unicorn
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class EmulatedRun:
     """What one emulated call did.
 
     Attributes:
-        outputs: The output arrays, float32.
+        outputs: The output arrays.
         instructions: Instructions executed from the function's entry to its return; None where no
             host compiler is there to build the counter.
         seconds: Wall time of the emulation, which says nothing about a device.
@@ -69,6 +70,7 @@ class Emulator:
         weights: bytes,
         workspace_bytes: int,
         *,
+        output_dtypes: Sequence[str] | None = None,
         timeout_seconds: float = 600.0,
         progress: Callable[[int], None] | None = None,
     ) -> EmulatedRun:
@@ -76,11 +78,12 @@ class Emulator:
 
         Args:
             function: Its symbol, such as `"mobilenet_run"`.
-            inputs: float32 arrays; copied in row-major order.
-            output_shapes: Shapes of the float32 outputs.
+            inputs: Arrays of the model's types; copied in row-major order.
+            output_shapes: Shapes of the outputs.
             weights: The artifact's blob; read-only, like the inputs.
-            workspace_bytes: Scratch memory to provide. It and the outputs are filled with NaNs, so
-                that a read of what was never written shows in the result.
+            workspace_bytes: Scratch memory to provide. It and the outputs are filled with ones,
+                which are NaNs, so that a read of what was never written shows in the result.
+            output_dtypes: Element types of the outputs; by default all are f32.
             timeout_seconds: Wall time after which the emulation is given up.
             progress: Called a few times a second with the instructions executed so far.
 
@@ -93,12 +96,17 @@ class Emulator:
             raise DeviceError(f"{self.path} has no function {function!r}; it exports: {names}")
         machine = Machine(self._image)
         input_places = [
-            machine.place(f"input {index}", np.asarray(array, np.float32), 4)
-            for index, array in enumerate(inputs)
+            machine.place(f"input {index}", array, array.itemsize)
+            for index, array in enumerate(map(np.asarray, inputs))
+        ]
+        dtypes = output_dtypes or ["f32"] * len(output_shapes)
+        infos = [
+            TensorInfo(f"output {index}", tuple(shape), dtype)
+            for index, (shape, dtype) in enumerate(zip(output_shapes, dtypes, strict=True))
         ]
         output_places = [
-            machine.place(f"output {index}", _poison(shape), 4, writable=True)
-            for index, shape in enumerate(output_shapes)
+            machine.place(info.name, info.unwritten(), info.numpy.itemsize, writable=True)
+            for info in infos
         ]
         workspace = np.full(workspace_bytes, 0xFF, np.uint8)  # all ones is a NaN
         arguments = [
@@ -113,11 +121,7 @@ class Emulator:
         if code != 0:
             raise DeviceError(f"{function} returned error code {code}")
         outputs = tuple(
-            machine.read(place, int(np.prod(shape, dtype=np.int64))).reshape(shape)
-            for place, shape in zip(output_places, output_shapes, strict=True)
+            np.frombuffer(machine.read(place, info.bytes), info.numpy).reshape(info.shape)
+            for place, info in zip(output_places, infos, strict=True)
         )
         return EmulatedRun(outputs, machine.instructions, seconds)
-
-
-def _poison(shape: tuple[int, ...]) -> Array:
-    return np.full(shape, np.nan, np.float32)

@@ -1,6 +1,6 @@
 """Loading a compiled model into this process and calling it.
 
-Read `Library` first. Arrays are handed over by pointer: dense row-major float32, none copied. The
+Read `Library` first. Arrays are handed over by pointer: dense and row-major, none copied. The
 calls release the GIL, and all state is in the arrays, so any number of threads may share a library
 as long as each brings its own workspace and outputs.
 """
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ago.errors import DeviceError, InputError
 from ago.runtime.artifact import ALIGNMENT
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
 _HUGE_PAGE = 2 * 1024 * 1024
@@ -100,13 +100,13 @@ class Library:
         """Run the whole model once.
 
         Args:
-            inputs: float32 arrays, C-contiguous, in the model's shapes and order.
+            inputs: C-contiguous arrays of the model's types and shapes, in order; not checked.
             outputs: Likewise; overwritten.
             weights: The artifact's blob, 64-byte aligned.
             workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
 
         Raises:
-            InputError: An array is not dense float32.
+            InputError: An array is not dense.
             DeviceError: The model refused its arguments.
         """
         self.bind(inputs, outputs, weights, workspace)()
@@ -138,7 +138,7 @@ class Library:
             A function that runs the model on these arrays, which it keeps alive.
 
         Raises:
-            InputError: An array is not dense float32.
+            InputError: An array is not dense.
         """
         run, what = self._run, f"{self.name}_run"
         arguments = self._pointers(inputs, outputs, weights, workspace)
@@ -157,10 +157,10 @@ class Library:
         ffi = self._ffi
         for role, arrays in (("input", inputs), ("output", outputs)):
             for position, array in enumerate(arrays):
-                if array.dtype != np.float32 or not array.flags.c_contiguous:
+                if not array.flags.c_contiguous:
                     raise InputError(
-                        f"{role} {position} of {self.name} must be a C-contiguous float32 array, "
-                        f"not {array.dtype} with strides {array.strides}"
+                        f"{role} {position} of {self.name} must be a C-contiguous array, "
+                        f"not one with strides {array.strides}"
                     )
         return (
             ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs] or 1),

@@ -105,9 +105,9 @@ class Machine:
         self._next_page += pages + _PAGE
         return address
 
-    def read(self, address: int, count: int) -> npt.NDArray[np.float32]:
-        """Copy `count` float32 values out of memory."""
-        return np.frombuffer(bytes(self._engine.mem_read(address, 4 * count)), np.float32)
+    def read(self, address: int, size: int) -> bytes:
+        """Copy `size` bytes out of memory."""
+        return bytes(self._engine.mem_read(address, size))
 
     def call(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.library import Library, aligned_array
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -43,7 +44,7 @@ class Net:
         """Run the model on its inputs in order.
 
         Args:
-            *arrays: One float32 array for each input, in the model's shapes.
+            *arrays: One array for each input, in the model's types and shapes.
 
         Returns:
             The output, or a tuple of all outputs where the model has several.
@@ -64,16 +65,16 @@ class Net:
         """Run the model once.
 
         Args:
-            inputs: One float32 array for each input, by the model's own names.
+            inputs: One array for each input, of its type, by the model's own names.
 
         Returns:
-            The outputs by the model's names, in the model's order; float32, row-major.
+            The outputs by the model's names, in the model's order; row-major.
 
         Raises:
             InputError: A name, shape or dtype is wrong; says what was expected.
         """
         arrays = check_inputs(self.artifact.inputs, inputs)
-        outputs = {info.name: np.empty(info.shape, np.float32) for info in self.artifact.outputs}
+        outputs = {info.name: np.empty(info.shape, info.numpy) for info in self.artifact.outputs}
         self._library.run(arrays, list(outputs.values()), self._weights, self._workspace())
         return outputs
 
@@ -89,7 +90,7 @@ class Net:
         """Compare with the float64 reference: each step on the reference's inputs, then the whole.
 
         Args:
-            inputs: One float32 array for each input; by default standard normal ones.
+            inputs: One array for each input; by default those of `random_inputs`.
             seed: Seed of the default inputs.
 
         Returns:
@@ -100,7 +101,7 @@ class Net:
             InputError: See `run`.
         """
         infos = self.artifact.inputs
-        given = inputs or random_inputs([(i.name, i.shape) for i in infos], seed)
+        given = inputs or random_inputs(infos, seed)
         arrays = check_inputs(infos, given)
         named = {info.name: array for info, array in zip(infos, arrays, strict=True)}
         return verify_net(self, self.anatomy, named)
@@ -137,7 +138,7 @@ class Net:
 
 
 def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
-    """The arrays in order, checked; dense float32 arrays are not copied.
+    """The arrays in order, checked; dense arrays are not copied.
 
     Raises:
         InputError: A name, shape or dtype is wrong; says what was expected.
@@ -155,10 +156,10 @@ def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike
     arrays = []
     for info in infos:
         array = _to_array(info, inputs[info.name])
-        if array.dtype != np.float32 or array.shape != info.shape:
+        if array.dtype != info.numpy or array.shape != info.shape:
             raise InputError(
                 f"input {info.name} is {array.dtype}{list(array.shape)}, "
-                f"expected float32{list(info.shape)}"
+                f"expected {info.numpy}{list(info.shape)}"
             )
         arrays.append(np.ascontiguousarray(array).reshape(info.shape))
     return arrays
@@ -172,4 +173,4 @@ def _to_array(info: TensorInfo, given: npt.ArrayLike) -> npt.NDArray[np.generic]
 
 
 def _list(infos: Sequence[TensorInfo]) -> str:
-    return ", ".join(f"{info.name}: float32{list(info.shape)}" for info in infos) or "no inputs"
+    return ", ".join(map(str, infos)) or "no inputs"

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -99,13 +99,21 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
         "sources": dict(artifact.sources),
         "weights_crc32": zlib.crc32(artifact.weights),
         "workspace_bytes": artifact.workspace_bytes,
-        "inputs": [[info.name, list(info.shape)] for info in artifact.inputs],
-        "outputs": [[info.name, list(info.shape)] for info in artifact.outputs],
+        "inputs": _as_lists(artifact.inputs),
+        "outputs": _as_lists(artifact.outputs),
         "target": dataclasses.asdict(artifact.target),
         "steps": list(artifact.steps),
     }
     (directory / _WEIGHTS).write_bytes(artifact.weights)
     (directory / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+
+
+def _as_lists(infos: Sequence[TensorInfo]) -> list[list[object]]:
+    return [[info.name, list(info.shape), info.dtype] for info in infos]
+
+
+def _from_lists(data: Sequence[tuple[str, list[int], str]]) -> tuple[TensorInfo, ...]:
+    return tuple(TensorInfo(name, tuple(shape), dtype) for name, shape, dtype in data)
 
 
 def read_artifact(directory: Path) -> Artifact:
@@ -125,8 +133,8 @@ def read_artifact(directory: Path) -> Artifact:
         sources=data["sources"],
         weights=weights,
         workspace_bytes=data["workspace_bytes"],
-        inputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["inputs"]),
-        outputs=tuple(TensorInfo(name, tuple(shape)) for name, shape in data["outputs"]),
+        inputs=_from_lists(data["inputs"]),
+        outputs=_from_lists(data["outputs"]),
         target=Target(**data["target"]),
         steps=tuple(data["steps"]),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ago.errors import VerificationError
 from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
-from ago.ir.tensor import Layout, TensorType
+from ago.ir.tensor import Layout, TensorType, numpy_dtype
+from ago.runtime.artifact import TensorInfo
 from ago.runtime.library import aligned_array
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ STEP_TOLERANCE = 1e-5
 MODEL_TOLERANCE = 1e-4
 """Largest error of the whole model, likewise."""
 
-Reference = Mapping[str, npt.NDArray[np.float64]]
+Array = npt.NDArray[Any]
+Reference = Mapping[str, Array]
 
 
 class StepView(Protocol):
@@ -130,9 +132,7 @@ class VerifyReport:
         return "\n".join(lines)
 
 
-def verify_net(
-    net: Net, anatomy: Anatomy, inputs: Mapping[str, npt.NDArray[np.float32]]
-) -> VerifyReport:
+def verify_net(net: Net, anatomy: Anatomy, inputs: Mapping[str, Array]) -> VerifyReport:
     """Verify a compiled model on given inputs.
 
     Args:
@@ -146,8 +146,7 @@ def verify_net(
     Raises:
         VerificationError: A step diverges: names its first diverging node, or the fusion.
     """
-    wide = {name: array.astype(np.float64) for name, array in inputs.items()}
-    values = {**wide, **evaluate(anatomy.compiled, wide, keep="all")}
+    values = {**inputs, **evaluate(anatomy.compiled, inputs, keep="all")}
     steps = tuple(
         StepReport(number, step.label, _step_error(net, anatomy, number, inputs, values))
         for number, step in enumerate(anatomy.steps)
@@ -155,7 +154,7 @@ def verify_net(
     bad = next((s for s in steps if not s.error <= STEP_TOLERANCE), None)
     if bad is not None:
         raise VerificationError(_diagnose(anatomy, bad, values))
-    expected = evaluate(anatomy.original, wide)
+    expected = evaluate(anatomy.original, inputs)
     outputs = net.run(inputs)
     error = max((relative_error(outputs[name], expected[name]) for name in expected), default=0.0)
     if not error <= MODEL_TOLERANCE:
@@ -166,13 +165,14 @@ def verify_net(
     return VerifyReport(error, steps)
 
 
-def relative_error(got: npt.NDArray[np.float32], expected: npt.NDArray[np.float64]) -> float:
+def relative_error(got: Array, expected: Array) -> float:
     """Largest absolute difference over the largest absolute value; infinite if finiteness differs.
 
     Args:
         got: Computed values.
-        expected: Reference of the same shape.
+        expected: Reference of the same shape; integers and bools count as numbers.
     """
+    got, expected = got.astype(np.float64), expected.astype(np.float64)
     same = np.isnan(got) == np.isnan(expected)
     infinite = np.isinf(expected)
     if not same.all() or not np.array_equal(got[infinite], expected[infinite]):
@@ -191,7 +191,7 @@ def _step_error(
     net: Net,
     anatomy: Anatomy,
     number: int,
-    inputs: Mapping[str, npt.NDArray[np.float32]],
+    inputs: Mapping[str, Array],
     values: Reference,
 ) -> float:
     """Run one step on the reference's values, everything else in memory being NaN."""
@@ -202,8 +202,8 @@ def _step_error(
         place = anatomy.places[name]
         if place.kind == "workspace":
             _memory(workspace, place.position, graph.type_of(name))[...] = values[name]
-    given = [np.ascontiguousarray(inputs[i.name], np.float32) for i in net.artifact.inputs]
-    outputs = [np.full(info.shape, np.nan, np.float32) for info in net.artifact.outputs]
+    given = [np.ascontiguousarray(inputs[i.name], i.numpy) for i in net.artifact.inputs]
+    outputs: list[Array] = [info.unwritten() for info in net.artifact.outputs]
     for name in step.inputs:
         place = anatomy.places[name]
         if place.kind == "output":
@@ -227,9 +227,9 @@ def _diagnose(anatomy: Anatomy, bad: StepReport, values: Reference) -> str:
     if len(step.nodes) > 1:
         alone = anatomy.isolate(bad.index)
         apart = alone.anatomy
-        feeds = {name: values[name].astype(np.float32) for name in step.inputs}
-        wide = {name: array.astype(np.float64) for name, array in feeds.items()}
-        reference = evaluate(apart.compiled, wide, keep="all")
+        types = anatomy.compiled.types
+        feeds = {n: values[n].astype(numpy_dtype(types[n].dtype)) for n in step.inputs}
+        reference = evaluate(apart.compiled, feeds, keep="all")
         for number, part in enumerate(apart.steps):
             error = _step_error(alone, apart, number, feeds, reference)
             if not error <= STEP_TOLERANCE:
@@ -239,12 +239,10 @@ def _diagnose(anatomy: Anatomy, bad: StepReport, values: Reference) -> str:
     return f"{where}; its only node is {step.nodes[0]}"
 
 
-def _memory(
-    workspace: npt.NDArray[np.uint8], offset: int, kind: TensorType
-) -> npt.NDArray[np.float32]:
+def _memory(workspace: npt.NDArray[np.uint8], offset: int, kind: TensorType) -> Array:
     """The elements of a tensor in the workspace, in logical order, as a view."""
     layout = kind.layout or Layout.row_major(kind.rank)
-    raw = workspace[offset : offset + kind.nbytes].view(np.float32)
+    raw = workspace[offset : offset + kind.nbytes].view(numpy_dtype(kind.dtype))
     cut = [slice(kind.shape[axis]) for axis in layout.order]
     if cut:
         cut[-1] = slice(layout.offset, layout.offset + kind.shape[layout.order[-1]])
@@ -252,9 +250,21 @@ def _memory(
     return raw.reshape(kind.physical_shape)[tuple(cut)].transpose(inverse)
 
 
-def random_inputs(
-    shapes: Sequence[tuple[str, tuple[int, ...]]], seed: int
-) -> dict[str, npt.NDArray[np.float32]]:
-    """Standard normal float32 inputs, the same for the same seed."""
+def random_inputs(infos: Sequence[TensorInfo], seed: int) -> dict[str, Array]:
+    """Inputs that are the same for the same seed.
+
+    Args:
+        infos: The inputs.
+        seed: Of the generator.
+
+    Returns:
+        Arrays by name: standard normal floats; of other types 0 and 1, which most models accept as
+        token numbers, masks and the like.
+    """
     generator = np.random.default_rng(seed)
-    return {n: generator.standard_normal(shape, dtype=np.float32) for n, shape in shapes}
+    return {
+        info.name: generator.standard_normal(info.shape, dtype=np.float32).astype(info.numpy)
+        if info.numpy.kind == "f"
+        else generator.integers(0, 2, info.shape).astype(info.numpy)
+        for info in infos
+    }

@@ -10,7 +10,7 @@ from ago.errors import ScheduleError
 from ago.ir.index import Index, var, variables
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
-from ago.ir.value import Load, Value, map_value
+from ago.ir.value import Load, Value, map_value, positions
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive
 from ago.schedule.peel import guards_below
@@ -104,6 +104,9 @@ def _check_neighbours(program: Program, stage: Stage, outer: str, inner: str) ->
         raise _refusal(program, stage, f"has an axis {outer + inner} already")
     if any(loops & variables(condition) for condition, _ in guards_below((stage.nest(),))):
         raise _refusal(program, stage, f"has a guard that depends on {outer} or {inner}")
+    values = (stage.value,) if stage.init is None else (stage.init, stage.value)
+    if any(loops & variables(index) for value in values for index in positions(value)):
+        raise _refusal(program, stage, f"computes with the position along {outer} or {inner}")
 
 
 def _accesses(stage: Stage) -> list[tuple[str, tuple[Index, ...]]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from ago.ir.functions import neutral
 from ago.ir.index import substitute, var
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
@@ -14,13 +14,8 @@ from ago.schedule.naive import require_sole_writer
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import unused
 
-_NEUTRAL: Mapping[str, float] = {
-    "add": 0.0,
-    "mul": 1.0,
-    "max": float("-inf"),
-    "min": float("inf"),
-}
-"""What changes nothing when it is accumulated; these functions may be regrouped."""
+_REGROUPED = ("add", "mul", "max", "min")
+"""Functions whose operands may be accumulated in groups."""
 
 
 def rfactor(program: Program, stage: str, axis: str, parts: int) -> Program:
@@ -65,8 +60,8 @@ def rfactor(program: Program, stage: str, axis: str, parts: int) -> Program:
     reduction = find_stage(program, stage)
     nest = naive_nest(program, reduction)
     require_sole_writer(program, reduction)
-    if reduction.reduce not in _NEUTRAL:
-        message = f"{stage} is no reduction by {', '.join(_NEUTRAL)}"
+    if reduction.reduce not in _REGROUPED:
+        message = f"{stage} is no reduction by {', '.join(_REGROUPED)}"
         raise refuse("no-reduction", program, message)
     if axis not in [a.name for a in reduction.axes if a.kind == "reduce"]:
         message = f"{stage} has no reduce axis {axis!r}"
@@ -76,10 +71,11 @@ def rfactor(program: Program, stage: str, axis: str, parts: int) -> Program:
     taken = [b.name for b in program.buffers] + [s.name for s in program.stages]
     name = unused(f"{stage}_rf", taken)
     part = unused(f"{axis}_part", [a.name for a in reduction.axes])
-    partial = _partial(reduction, name, axis, part, parts)
+    dtype = program.buffer(reduction.buffer).dtype
+    start = Const(neutral(reduction.reduce, dtype), dtype)
+    partial = _partial(reduction, name, axis, (part, parts), start)
     final = _final(reduction, partial, axis, parts)
     shape = tuple(a.extent for a in partial.axes if a.kind == "spatial")
-    dtype = program.buffer(reduction.buffer).dtype
     stages = tuple(
         new for old in program.stages for new in ((partial, final) if old is reduction else (old,))
     )
@@ -92,8 +88,11 @@ def rfactor(program: Program, stage: str, axis: str, parts: int) -> Program:
     return after.with_buffer(Buffer(name, shape, "workspace", dtype))
 
 
-def _partial(reduction: Stage, name: str, axis: str, part: str, parts: int) -> Stage:
-    """The stage of partial results; its axis `part` comes before the reduce axes."""
+def _partial(
+    reduction: Stage, name: str, axis: str, factored: tuple[str, int], start: Const
+) -> Stage:
+    """The stage of partial results; its axis `factored` comes before the reduce axes."""
+    part, parts = factored
     extent = reduction.axis(axis).extent
     spatial = [a for a in reduction.axes if a.kind == "spatial"]
     reducing = [
@@ -105,10 +104,8 @@ def _partial(reduction: Stage, name: str, axis: str, part: str, parts: int) -> S
     whole = at[reduction.loop(axis)] * parts + var(f"{name}.{part}")
     at[reduction.loop(axis)] = whole
     value = substitute_value(reduction.value, at)
-    assert reduction.reduce is not None
-    neutral = Const(_NEUTRAL[reduction.reduce])
     if extent % parts:
-        value = Select((extent - 1 - whole,), value, neutral)
+        value = Select((extent - 1 - whole,), value, start)
     return replace(
         reduction,
         name=name,
@@ -116,7 +113,7 @@ def _partial(reduction: Stage, name: str, axis: str, part: str, parts: int) -> S
         buffer=name,
         index=tuple(var(f"{name}.{a.name}") for a in (*spatial, Axis(part, parts))),
         value=value,
-        init=neutral,
+        init=start,
         guard=tuple(substitute(c, at) for c in reduction.guard),
     )
 

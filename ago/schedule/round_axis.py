@@ -8,7 +8,7 @@ from ago.ir.bounds import Ranges, interval
 from ago.ir.index import Index, var, variables
 from ago.ir.nest import Buffer, Stage
 from ago.ir.program import Program
-from ago.ir.value import Const, Load, Select, Value, map_value
+from ago.ir.value import Load, Select, Value, map_value, zero
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive, require_sole_writer
 from ago.schedule.refusals import refuse
@@ -103,7 +103,7 @@ def _round(program: Program, state: _State, stage: Stage, axis: str, rounded: in
         if source.scope not in _FIXED or _stays_inside(value, source, name, ranges):
             return None
         _dimension(program, value.index, name)
-        return Select((bound,), value, Const(0.0))
+        return Select((bound,), value, zero(source.dtype))
 
     init = None if stage.init is None else map_value(stage.init, load)
     stages[stage.name] = replace(

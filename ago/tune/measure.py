@@ -109,11 +109,14 @@ def run_candidate(
 
 
 def _operands(candidates: Sequence[Candidate], seed: int) -> dict[str, Array]:
-    """One array for each buffer name, as long as the longest candidate needs it."""
+    """One array for each buffer name, as long as the longest candidate needs it.
+
+    Its elements are floats, whatever type the buffer has.
+    """
     sizes: dict[str, int] = {}
     for candidate in candidates:
         for name in candidate.function.parameters:
-            size = math.prod(candidate.program.buffer(name).shape)
+            size = -(-candidate.program.buffer(name).nbytes // 4)
             sizes[name] = max(sizes.get(name, 1), size)
     rng = np.random.default_rng(seed)
     arrays: dict[str, Array] = {}
@@ -152,7 +155,7 @@ def _definition(function: Function) -> str:
 def _entry(function: Function) -> str:
     """An exported function that takes all arguments as one array of pointers."""
     arguments = ", ".join(f"a[{k}]" for k in range(len(function.parameters)))
-    head = f"AGO_EXPORT void run_{function.name}(float *const *a)"
+    head = f"AGO_EXPORT void run_{function.name}(void *const *a)"
     return f"{head} {{ {function.name}({arguments}); }}\n"
 
 
@@ -164,12 +167,12 @@ def _bind(
 
     ffi = cffi.FFI()
     for k in range(len(candidates)):
-        ffi.cdef(f"void run_candidate_{k}(float *const *a);")
+        ffi.cdef(f"void run_candidate_{k}(void *const *a);")
     loaded = ffi.dlopen(str(library))
 
     def bind(k: int, candidate: Candidate) -> Callable[[], None]:
         held = [ffi.from_buffer("float[]", arrays[n]) for n in candidate.function.parameters]
-        pointers = ffi.new("float *[]", held)
+        pointers = ffi.new("void *[]", held)
         run = getattr(loaded, f"run_candidate_{k}")
 
         def call(_held: object = (held, loaded)) -> None:

@@ -104,7 +104,7 @@ def compile_cases(cases: Sequence[Case], target: str) -> tuple[Artifact, list[np
     """The artifact of all cases together, and its inputs in order."""
     graph, feeds = merge(cases)
     artifact = compile_graph(graph, Options(resolve_target(target))).artifact
-    return artifact, [np.ascontiguousarray(feeds[i.name], np.float32) for i in artifact.inputs]
+    return artifact, [np.ascontiguousarray(feeds[i.name], i.numpy) for i in artifact.inputs]
 
 
 def run_cases(cases: Sequence[Case], target: str) -> dict[str, np.ndarray]:

@@ -70,7 +70,7 @@ class _Assembly:
         self.steps.append(Step(function, slots))
 
     def _slot(self, buffer: Buffer, arrays: Arrays) -> Slot:
-        info = TensorInfo(buffer.name, buffer.shape)
+        info = TensorInfo(buffer.name, buffer.shape, buffer.dtype)
         if buffer.scope == "output":
             self.outputs.append(info)
             return OutputSlot(len(self.outputs) - 1)
@@ -78,7 +78,7 @@ class _Assembly:
             offset = self.workspace
             self.workspace += -(-info.bytes // 64) * 64
             return WorkspaceSlot(offset)
-        array = np.ascontiguousarray(arrays[buffer.name], np.float32)
+        array = np.ascontiguousarray(arrays[buffer.name], info.numpy)
         if buffer.scope == "input":
             self.inputs.append(info)
             self.feeds.append(array)
@@ -119,14 +119,18 @@ def run_compiled(programs: Sequence[tuple[Program, Arrays]], target: str) -> lis
 
 
 def call(model: Artifact, path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
-    """Run a library of `model`: its outputs, which are NaN where it wrote nothing."""
-    shapes = [info.shape for info in model.outputs]
+    """Run a library of `model`: its outputs, which are NaN or -1 where it wrote nothing."""
     if not runs_on_host(model.target):
         run = Emulator(path).call(
-            f"{model.name}_run", feeds, shapes, model.weights, model.workspace_bytes
+            f"{model.name}_run",
+            feeds,
+            [info.shape for info in model.outputs],
+            model.weights,
+            model.workspace_bytes,
+            output_dtypes=[info.dtype for info in model.outputs],
         )
         return list(run.outputs)
-    outputs = [np.full(shape, np.nan, np.float32) for shape in shapes]
+    outputs = [info.unwritten() for info in model.outputs]
     weights = aligned_array(max(1, len(model.weights)), np.uint8)
     weights[: len(model.weights)] = np.frombuffer(model.weights, np.uint8)
     workspace = aligned_array(max(1, model.workspace_bytes), np.uint8)

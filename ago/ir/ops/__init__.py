@@ -1,7 +1,7 @@
 """The canonical operators: everything a `Graph` may hold, one table row each.
 
 Read `OPERATORS` and `Operator` first. Invariant: semantics are ONNX's newest on logical shapes, all
-attributes explicit, and element types float32 only.
+attributes explicit; each operator says which element types it takes.
 """
 
 from ago.ir.ops import conv, elementwise, matmul, movement, pool, reduce, sampling

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ago.codegen.ctext import HELPERS, used_helpers
-from ago.codegen.intrinsics import Intrinsics, Row
+from ago.codegen.ctext import used_helpers
+from ago.codegen.element_helpers import ELEMENT_HELPERS
+from ago.codegen.intrinsics import ARITHMETIC, MASKS, Intrinsics, Row
 from ago.codegen.model import helper_text
-from ago.ir.value import FUNCTIONS
+from ago.ir.functions import FUNCTIONS
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build, library_suffix
 from ago.target import TARGETS
@@ -42,6 +43,8 @@ def statement(row: Row, number: int, table: Intrinsics) -> str:
     for letter, array in zip(row.operands, itertools.cycle("abc"), strict=False):
         if letter == "p":
             values.append(f"a + {width} * i")
+        elif letter == "m":
+            values.append(mask_text(table, array, f"{width} * i"))
         elif letter == "v":
             values.append(table.rows["load"].c(f"{array} + {width} * i"))
         elif width == 1:
@@ -49,7 +52,16 @@ def statement(row: Row, number: int, table: Intrinsics) -> str:
         else:
             values.append(f"a[{width} * i + {next(scalars)}]")
     result = row.c(*values)
+    if row.makes_mask:
+        one, zero = (table.rows["splat"].c(number) for number in ("1.0f", "0.0f"))
+        result = table.rows["where"].c(result, one, zero)
     return f"({out})[0] = {result};" if width == 1 else f"{table.rows['store'].c(out, result)};"
+
+
+def mask_text(table: Intrinsics, array: str, at: str) -> str:
+    """C of the mask that an operand array stands for: where its elements are less than 1."""
+    one = table.rows["splat"].c("1.0f")
+    return table.rows["less"].c(table.rows["load"].c(f"{array} + {at}"), one)
 
 
 def expected(row: Row, arrays: dict[str, np.ndarray], lanes: int) -> np.ndarray:
@@ -64,7 +76,8 @@ def expected(row: Row, arrays: dict[str, np.ndarray], lanes: int) -> np.ndarray:
         elif set(row.operands) == {"s"}:
             chunks.append(row.semantics(*(a[k : k + 1] for k in range(len(row.operands)))))
         else:
-            chunks.append(row.semantics(*(a, b, c)[: len(row.operands)]))
+            given = zip(row.operands, (a, b, c), strict=False)
+            chunks.append(row.semantics(*(x < 1 if letter == "m" else x for letter, x in given)))
     return np.concatenate(chunks)
 
 
@@ -86,7 +99,7 @@ def make_artifact(target: str) -> Artifact:
         lines.append(f"    float *out{number} = outputs[{number}];")
         lines.append(f"    for (int i = 0; i < {count}; ++i) {{ {statement(row, number, table)} }}")
     body = "\n".join(lines)
-    helpers = helper_text(used_helpers(body, HELPERS.keys() | table.helpers.keys()), table)
+    helpers = helper_text(used_helpers(body, ELEMENT_HELPERS.keys() | table.helpers.keys()), table)
     includes = "".join(f"#include {header}\n" for header in table.headers)
     arguments = "const void *const *inputs, void *const *outputs, const void *w, void *s"
     source = f"""\
@@ -145,14 +158,14 @@ def test_tables_are_complete(target):
     table = TABLES[target]
     assert table.isa == TARGETS[target].isa
     assert table.lanes == TARGETS[target].lanes
-    assert set(table.scalar) == {*FUNCTIONS, "fma"}
+    assert set(ARITHMETIC) <= set(table.scalar) <= {*FUNCTIONS, "fma"}
     wanted: set[str] = set()
     if table.lanes > 1:
-        wanted = {*FUNCTIONS, "fma", "load", "store", "broadcast", "splat", "set"}
+        wanted = {*ARITHMETIC, *MASKS, "load", "store", "broadcast", "splat", "set"}
         wanted |= {f"{kind}.{k}" for kind in ("load", "store") for k in range(1, table.lanes)}
     if table.lane_form:
         wanted |= {f"{kind}.{k}" for kind in ("lane", "fma_lane") for k in range(table.lanes)}
-    assert set(table.rows) == wanted
+    assert wanted <= set(table.rows) <= {*wanted, *FUNCTIONS}
 
 
 def test_only_neon_departs_from_the_meaning_of_max_and_only_at_a_nan_first():

@@ -75,7 +75,7 @@ def test_stack_buffer_that_is_too_large():
 
 def test_unknown_dtype():
     made = program(Store("s", "out", (Index(), Index()), Const(0.0)))
-    refuses(made.with_buffer(Buffer("q", (4,), "input", "i8")), "q", "i8")
+    refuses(made.with_buffer(Buffer("q", (4,), "input", "f16")), "q", "f16")
 
 
 def test_table_of_another_instruction_set():

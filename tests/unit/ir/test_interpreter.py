@@ -1,16 +1,14 @@
 """The interpreter's modes, and every kind of bad access that the checked one reports."""
 
-import math
-
 import numpy as np
 import pytest
 
 from ago.errors import InputError, IRError
 from ago.ir.index import var
-from ago.ir.interpreter import PRELUDE, interpret
+from ago.ir.interpreter import interpret
 from ago.ir.nest import Buffer, If, Store, Update
 from ago.ir.program import Program
-from ago.ir.value import FUNCTIONS, Call, Const, Load, Select, add
+from ago.ir.value import Const, Load, Select, add
 from tests.support.programs import integers, loop, matmul
 
 ROW, COL = var("s.i"), var("s.j")
@@ -194,23 +192,6 @@ def test_scalars_have_an_empty_index():
     made = Program("p", buffers, (), body)
     for mode in ("plain", "checked"):
         assert interpret(made, {"x": np.array(2.0)}, mode)["y"] == 3.0
-
-
-@pytest.mark.parametrize("function", sorted(FUNCTIONS))
-@pytest.mark.parametrize(
-    ("a", "b"), [(1.5, -2.0), (-2.0, 1.5), (NAN, 2.0), (2.0, NAN), (3.0, 0.0), (math.inf, 0.0)]
-)
-def test_a_function_means_what_its_row_says(function, a, b):
-    operands, meaning = FUNCTIONS[function]
-    assert operands == 2
-    with np.errstate(all="ignore"):
-        expected = eval(meaning, {"a": np.float64(a), "b": np.float64(b)})
-    np.testing.assert_equal(PRELUDE[f"ir_{function}"](a, b), float(expected))
-    buffers = (Buffer("a", (), "input"), Buffer("b", (), "input"), Buffer("y", (), "output"))
-    value = Call(function, (Load("a", ()), Load("b", ())))
-    made = Program("p", buffers, (), (Store("s", "y", (), value),))
-    result = interpret(made, {"a": np.array(a), "b": np.array(b)})["y"]
-    np.testing.assert_equal(float(result), float(expected))
 
 
 def test_a_sum_keeps_its_order():

@@ -12,7 +12,7 @@ from ago.ir.index import Index, maximum, minimum, var
 from ago.ir.interpreter import interpret
 from ago.ir.nest import Buffer, If, Packing, Reduce, Stage, Stmt, Store, Update
 from ago.ir.program import Program
-from ago.ir.value import Call, Const, Load, Select, Value, add, mul
+from ago.ir.value import Call, Const, Load, Position, Select, Value, add, mul
 from ago.ir.verify import LAWS, verify
 from tests.support.programs import convolution, depthwise, integers, loop, matmul
 
@@ -21,6 +21,7 @@ X = Buffer("x", (8, 8), "input")
 OUT = Buffer("out", (8, 8), "output")
 TILE = Buffer("tile", (8, 8), "stack")
 ONE = Const(1.0)
+LESS = Call("less", (ONE, ONE))
 
 
 def program(*body: Stmt, buffers: tuple[Buffer, ...] = (), stages: tuple[str, ...] = ()) -> Program:
@@ -95,8 +96,8 @@ BROKEN_AND_KEPT: list[tuple[str, str, Program, Program]] = [
     ("unknown-buffer", "there is no buffer y", packed("y", O_L), program()),
     (
         "unknown-function",
-        "there is no function sin",
-        program(square(store(SI, SJ, value=Call("sin", (ONE,))))),
+        "there is no function sinc",
+        program(square(store(SI, SJ, value=Call("sinc", (ONE,))))),
         program(square(store(SI, SJ, value=Call("max", (ONE, ONE))))),
     ),
     (
@@ -104,6 +105,42 @@ BROKEN_AND_KEPT: list[tuple[str, str, Program, Program]] = [
         "max takes 2 operands, not 1",
         program(square(store(SI, SJ, value=Call("max", (ONE,))))),
         program(square(store(SI, SJ, value=Call("max", (ONE, ONE))))),
+    ),
+    (
+        "wrong-type",
+        "the operands of max are f32 and i64; cast one of them",
+        program(square(store(SI, SJ, value=Call("max", (ONE, Position(SI)))))),
+        program(square(store(SI, SJ, value=Call("max", (ONE, Call("to_f32", (Position(SI),))))))),
+    ),
+    (
+        "wrong-type",
+        "the condition of where is f32, not bool",
+        program(square(store(SI, SJ, value=Call("where", (ONE, ONE, ONE))))),
+        program(square(store(SI, SJ, value=Call("where", (LESS, ONE, ONE))))),
+    ),
+    (
+        "wrong-type",
+        "and takes bool, i16, i32, i64, i8, u16, u32, u64, u8, not f32",
+        program(square(store(SI, SJ, value=Call("and", (ONE, ONE))))),
+        program(square(store(SI, SJ, value=Call("where", (LESS, ONE, ONE))))),
+    ),
+    (
+        "wrong-type",
+        "out holds f32, the value is bool",
+        program(square(store(SI, SJ, value=LESS))),
+        program(square(store(SI, SJ, value=Call("to_f32", (LESS,))))),
+    ),
+    (
+        "wrong-type",
+        "the branches of a select are f32 and i64",
+        program(square(store(SI, SJ, value=Select((SI,), ONE, Position(SI))))),
+        program(square(store(SI, SJ, value=Select((SI,), ONE, ONE)))),
+    ),
+    (
+        "unbound-variable",
+        "s.k uses s.k",
+        program(square(store(SI, SJ, value=Call("to_f32", (Position(SK),))))),
+        program(square(store(SI, SJ, value=Call("to_f32", (Position(SI),))))),
     ),
     (
         "unbound-variable",

@@ -109,13 +109,9 @@ class TestErrors:
         with pytest.raises(DeviceError, match=r"small_step\(2\) failed: no step has this index"):
             library.step(2, [some_input()], [output], weights, workspace)
 
-    @pytest.mark.parametrize(
-        "bad",
-        [np.zeros((1, 7)), np.zeros((7, 2), np.float32)[:, 0], np.zeros((1, 7), np.int32)],
-        ids=["float64", "strided", "int32"],
-    )
-    def test_arrays_that_are_not_dense_float32(self, library, weights, workspace, output, bad):
-        with pytest.raises(InputError, match="input 0 of small must be a C-contiguous float32"):
+    def test_arrays_that_are_not_dense(self, library, weights, workspace, output):
+        bad = np.zeros((7, 2), np.float32)[:, 0]
+        with pytest.raises(InputError, match="input 0 of small must be a C-contiguous array"):
             library.run([bad], [output], weights, workspace)
         with pytest.raises(InputError, match="output 0 of small must be"):
             library.run([some_input()], [bad], weights, workspace)
