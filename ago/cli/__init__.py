@@ -4,6 +4,7 @@ Read `main` first. Results go to stdout, progress and errors to stderr. Exit cod
 refused or failed and said why in one message, 2 the command line is wrong.
 """
 
+from ago.cli.db import db_command
 from ago.cli.group import AgoGroup
 from ago.cli.optimize import optimize_command
 from ago.cli.partition import partition_command
@@ -23,6 +24,7 @@ main = AgoGroup(
         show_command,
         play_command,
         partition_command,
+        db_command,
         targets_command,
     ]
 )
