@@ -1,0 +1,140 @@
+/*
+ * exp, exp2, log, sigmoid, tanh and erf for the layer AGO_SUFFIX: see ago_math.h. Included once a layer.
+ *
+ * No branches and no tables. Bounds are written so that NaN passes: it is the second operand.
+ */
+
+/* p * x + c, a step of Horner's scheme. */
+#define AGO_STEP(p, x, c) AGO_FN(fma)(p, x, AGO_FN(splat)(c))
+
+/* |x| */
+AGO_INLINE AGO_FLOATS AGO_FN(abs)(AGO_FLOATS x) {
+    return AGO_FN(floats)(AGO_FN(bits)(x) & 0x7fffffffu);
+}
+
+/* |magnitude| with the sign of `sign`. */
+AGO_INLINE AGO_FLOATS AGO_FN(with_sign)(AGO_FLOATS magnitude, AGO_FLOATS sign) {
+    return AGO_FN(floats)(AGO_FN(bits)(AGO_FN(abs)(magnitude)) | (AGO_FN(bits)(sign) & 0x80000000u));
+}
+
+/* e^x for x in [-104, 89] or NaN. With n = round(x / ln 2) and r = x - n ln 2 (ln 2 as the sum of two
+ * floats), e^x = 2^n (1 + r p(r)); the error of the polynomial is 2^-28.2. */
+AGO_INLINE AGO_FLOATS AGO_FN(exp_within)(AGO_FLOATS x) {
+    const AGO_FLOATS t = AGO_STEP(x, AGO_FN(splat)(0x1.715476p+0f), AGO_EXP_MAGIC);
+    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_EXP_MAGIC);
+    AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), x);
+    r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.7f7d1cp-20f), r);
+    AGO_FLOATS p = AGO_FN(splat)(0x1.6a4154p-10f);
+    p = AGO_STEP(p, r, 0x1.1239c6p-7f);
+    p = AGO_STEP(p, r, 0x1.5558bcp-5f);
+    p = AGO_STEP(p, r, 0x1.555492p-3f);
+    p = AGO_STEP(p, r, 0x1.fffffcp-2f);
+    p = AGO_STEP(p, r, 1.0f);
+    p = AGO_STEP(p, r, 1.0f);
+    return AGO_FN(scale)(p, t);
+}
+
+/* e^x; infinity above 88.72, denormal below -87.33, 0 below -103.97. */
+AGO_INLINE AGO_FLOATS AGO_FN(exp)(AGO_FLOATS x) {
+    x = AGO_FN(greater)(AGO_FN(splat)(-104.0f), x);
+    return AGO_FN(exp_within)(AGO_FN(lesser)(AGO_FN(splat)(89.0f), x));
+}
+
+/* 2^x, as e^x without the product by ln 2. */
+AGO_INLINE AGO_FLOATS AGO_FN(exp2)(AGO_FLOATS x) {
+    x = AGO_FN(greater)(AGO_FN(splat)(-150.0f), x);
+    x = AGO_FN(lesser)(AGO_FN(splat)(128.0f), x);
+    const AGO_FLOATS t = x + AGO_FN(splat)(AGO_EXP_MAGIC);
+    const AGO_FLOATS r = x - (t - AGO_FN(splat)(AGO_EXP_MAGIC));
+    AGO_FLOATS p = AGO_FN(splat)(0x1.416b5p-13f);
+    p = AGO_STEP(p, r, 0x1.5f082ep-10f);
+    p = AGO_STEP(p, r, 0x1.3b2dep-7f);
+    p = AGO_STEP(p, r, 0x1.c6af7cp-5f);
+    p = AGO_STEP(p, r, 0x1.ebfbdcp-3f);
+    p = AGO_STEP(p, r, 0x1.62e43p-1f);
+    p = AGO_STEP(p, r, 1.0f);
+    return AGO_FN(scale)(p, t);
+}
+
+/* 1 / (1 + e^-x), from z = e^-|x| <= 1 so that nothing overflows and small results keep their digits. */
+AGO_INLINE AGO_FLOATS AGO_FN(sigmoid)(AGO_FLOATS x) {
+    const AGO_FLOATS low = -AGO_FN(abs)(x);
+    const AGO_FLOATS z = AGO_FN(exp_within)(AGO_FN(greater)(AGO_FN(splat)(-104.0f), low));
+    const AGO_FLOATS one = AGO_FN(splat)(1.0f);
+    return AGO_FN(choose)(x < AGO_FN(splat)(0.0f), z, one) / (one + z);
+}
+
+/* log(x). With x = 2^e m, m in [2/3, 4/3) and f = m - 1: e ln 2 + f - f^2 / 2 + f^3 p(f). */
+AGO_INLINE AGO_FLOATS AGO_FN(log)(AGO_FLOATS x) {
+    const AGO_FLOATS zero = AGO_FN(splat)(0.0f);
+    const AGO_FLOATS shift = AGO_FN(choose)(x < AGO_FN(splat)(0x1p-126f), AGO_FN(splat)(24.0f), zero);
+    const AGO_FLOATS normal = AGO_FN(choose)(x < AGO_FN(splat)(0x1p-126f), x * AGO_FN(splat)(0x1p24f), x);
+    const AGO_UNSIGNED bits = AGO_FN(bits)(normal);
+    const AGO_SIGNED e = (AGO_SIGNED)(bits - 0x3f2aaaabu) >> 23; /* 0x3f2aaaab is 2/3 */
+    const AGO_FLOATS f = AGO_FN(floats)(bits - ((AGO_UNSIGNED)e << 23)) - AGO_FN(splat)(1.0f);
+    const AGO_FLOATS exponent = AGO_FN(to_float)(e) - shift;
+    AGO_FLOATS p = AGO_FN(splat)(-0x1.07c51p-3f);
+    p = AGO_STEP(p, f, 0x1.1e6d18p-3f);
+    p = AGO_STEP(p, f, -0x1.f33276p-4f);
+    p = AGO_STEP(p, f, 0x1.1ed55ap-3f);
+    p = AGO_STEP(p, f, -0x1.559c68p-3f);
+    p = AGO_STEP(p, f, 0x1.99d05p-3f);
+    p = AGO_STEP(p, f, -0x1.fffefap-3f);
+    p = AGO_STEP(p, f, 0x1.555506p-2f);
+    p = AGO_STEP(p, f, -0.5f);
+    AGO_FLOATS y = AGO_FN(fma)(exponent, AGO_FN(splat)(0x1.7f7d1cp-20f), p * (f * f)) + f;
+    y = AGO_FN(fma)(exponent, AGO_FN(splat)(0x1.62e4p-1f), y);
+    y = AGO_FN(choose)(x < AGO_FN(splat)(__builtin_inff()), y, x); /* infinity and NaN are their own */
+    y = AGO_FN(choose)(x == zero, AGO_FN(splat)(-__builtin_inff()), y);
+    return AGO_FN(choose)(x < zero, AGO_FN(splat)(__builtin_nanf("")), y);
+}
+
+/* tanh(x) = -d / (2 + d) with d = e^-2|x| - 1, which keeps the digits of small x: with n and r as in exp,
+ * d = 2^n (e^r - 1) + (2^n - 1). Beyond 10 the result rounds to 1. */
+AGO_INLINE AGO_FLOATS AGO_FN(tanh)(AGO_FLOATS x) {
+    const AGO_FLOATS one = AGO_FN(splat)(1.0f);
+    const AGO_FLOATS w = AGO_FN(splat)(-2.0f) * AGO_FN(lesser)(AGO_FN(splat)(10.0f), AGO_FN(abs)(x));
+    /* n + 127 in the low bits, so that a shift makes 2^n of it */
+    const AGO_FLOATS t = AGO_STEP(w, AGO_FN(splat)(0x1.715476p+0f), AGO_EXP_MAGIC - 127.0f);
+    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_EXP_MAGIC - 127.0f);
+    const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
+    AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), w);
+    r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.7f7d1cp-20f), r);
+    AGO_FLOATS p = AGO_FN(splat)(0x1.6b8d84p-10f);
+    p = AGO_STEP(p, r, 0x1.1226bap-7f);
+    p = AGO_STEP(p, r, 0x1.5557p-5f);
+    p = AGO_STEP(p, r, 0x1.5554b2p-3f);
+    p = AGO_STEP(p, r, 0x1.fffffep-2f);
+    p = AGO_FN(fma)(p, r * r, r);
+    const AGO_FLOATS d = AGO_FN(fma)(power, p, power - one);
+    return AGO_FN(with_sign)(-d / (d + AGO_FN(splat)(2.0f)), x);
+}
+
+/* erf(x): x p(x^2) / q(x^2) for |x| < 2, a polynomial around 2.96 up to 3.92, from where on it rounds to
+ * 1. (A quotient alone collects four units of rounding errors there.) */
+AGO_INLINE AGO_FLOATS AGO_FN(erf)(AGO_FLOATS x) {
+    const AGO_FLOATS a = AGO_FN(lesser)(AGO_FN(splat)(3.92f), AGO_FN(abs)(x));
+    const AGO_FLOATS u = a * a, w = a - AGO_FN(splat)(2.96f);
+    AGO_FLOATS p = AGO_FN(splat)(0x1.84ce1p-16f);
+    p = AGO_STEP(p, u, -0x1.c63ce2p-13f);
+    p = AGO_STEP(p, u, 0x1.1fa8fap-5f);
+    p = AGO_STEP(p, u, 0x1.b2617cp-4f);
+    p = AGO_STEP(p, u, 0x1.20dd76p+0f);
+    AGO_FLOATS q = AGO_FN(splat)(0x1.62f596p-8f);
+    q = AGO_STEP(q, u, 0x1.2d467p-4f);
+    q = AGO_STEP(q, u, 0x1.b5931p-2f);
+    q = AGO_STEP(q, u, 1.0f);
+    AGO_FLOATS tail = AGO_FN(splat)(-0x1.903a46p-16f);
+    tail = AGO_STEP(tail, w, -0x1.615cf4p-14f);
+    tail = AGO_STEP(tail, w, 0x1.e6637ap-12f);
+    tail = AGO_STEP(tail, w, -0x1.d6a98cp-11f);
+    tail = AGO_STEP(tail, w, 0x1.39237ap-10f);
+    tail = AGO_STEP(tail, w, -0x1.4845d6p-10f);
+    tail = AGO_STEP(tail, w, 0x1.ff8f3p-11f);
+    tail = AGO_STEP(tail, w, -0x1.130aeep-11f);
+    tail = AGO_STEP(tail, w, 0x1.726cdp-13f);
+    tail = AGO_STEP(tail, w, 0x1.fffc48p-1f);
+    return AGO_FN(with_sign)(AGO_FN(choose)(a > AGO_FN(splat)(2.0f), tail, a * p / q), x);
+}
+
+#undef AGO_STEP

@@ -1,0 +1,75 @@
+/* The layer neon: four floats in Advanced SIMD. A Horner step takes two instructions there (the constant is
+ * copied, since FMLA overwrites it), and many cycles until its result: loops do several vectors at once. */
+
+#include <arm_neon.h>
+
+#define AGO_SUFFIX neon
+#define AGO_FLOATS float32x4_t
+#define AGO_SIGNED int32x4_t
+#define AGO_UNSIGNED uint32x4_t
+
+AGO_INLINE float32x4_t ago_splat_neon(float c) {
+    return vdupq_n_f32(c);
+}
+
+AGO_INLINE uint32x4_t ago_bits_neon(float32x4_t v) {
+    return vreinterpretq_u32_f32(v);
+}
+
+AGO_INLINE float32x4_t ago_floats_neon(uint32x4_t bits) {
+    return vreinterpretq_f32_u32(bits);
+}
+
+AGO_INLINE float32x4_t ago_to_float_neon(int32x4_t i) {
+    return vcvtq_f32_s32(i);
+}
+
+AGO_INLINE float32x4_t ago_fma_neon(float32x4_t a, float32x4_t b, float32x4_t c) {
+    return vfmaq_f32(c, a, b);
+}
+
+AGO_INLINE float32x4_t ago_lesser_neon(float32x4_t a, float32x4_t b) {
+    return vminq_f32(a, b);
+}
+
+AGO_INLINE float32x4_t ago_greater_neon(float32x4_t a, float32x4_t b) {
+    return vmaxq_f32(a, b);
+}
+
+AGO_INLINE float32x4_t ago_choose_neon(int32x4_t mask, float32x4_t a, float32x4_t b) {
+    return vbslq_f32((uint32x4_t)mask, a, b);
+}
+
+/* As ago_scale_f32. */
+AGO_INLINE float32x4_t ago_scale_neon(float32x4_t y, float32x4_t t) {
+    const uint32x4_t sum = vreinterpretq_u32_f32(t), low = sum >> 1, high = sum - low;
+    return y * vreinterpretq_f32_u32(low << 23) * vreinterpretq_f32_u32(high << 23);
+}
+
+AGO_INLINE float32x4_t ago_sqrt_neon(float32x4_t x) {
+    return vsqrtq_f32(x);
+}
+
+AGO_INLINE float32x4_t ago_floor_neon(float32x4_t x) {
+    return vrndmq_f32(x);
+}
+
+AGO_INLINE float32x4_t ago_ceil_neon(float32x4_t x) {
+    return vrndpq_f32(x);
+}
+
+AGO_INLINE float32x4_t ago_round_neon(float32x4_t x) {
+    return vrndnq_f32(x);
+}
+
+AGO_INLINE float32x4_t ago_trunc_neon(float32x4_t x) {
+    return vrndq_f32(x);
+}
+
+#include "ago_math_kernels.h"
+#include "ago_math_lanes.h"
+
+#undef AGO_SUFFIX
+#undef AGO_FLOATS
+#undef AGO_SIGNED
+#undef AGO_UNSIGNED
