@@ -48,26 +48,6 @@ AGO_INLINE __m256 ago_scale_avx2(__m256 y, __m256 t) {
     return y * (__m256)(low << 23) * (__m256)(high << 23);
 }
 
-AGO_INLINE __m256 ago_sqrt_avx2(__m256 x) {
-    return _mm256_sqrt_ps(x);
-}
-
-AGO_INLINE __m256 ago_floor_avx2(__m256 x) {
-    return _mm256_floor_ps(x);
-}
-
-AGO_INLINE __m256 ago_ceil_avx2(__m256 x) {
-    return _mm256_ceil_ps(x);
-}
-
-AGO_INLINE __m256 ago_round_avx2(__m256 x) {
-    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-AGO_INLINE __m256 ago_trunc_avx2(__m256 x) {
-    return _mm256_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-}
-
 #include "ago_math_kernels.h"
 #include "ago_math_lanes.h"
 

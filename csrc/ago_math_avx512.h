@@ -46,26 +46,6 @@ AGO_INLINE __m512 ago_scale_avx512(__m512 y, __m512 t) {
     return _mm512_scalef_ps(y, t - _mm512_set1_ps(AGO_EXP_MAGIC));
 }
 
-AGO_INLINE __m512 ago_sqrt_avx512(__m512 x) {
-    return _mm512_sqrt_ps(x);
-}
-
-AGO_INLINE __m512 ago_floor_avx512(__m512 x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-}
-
-AGO_INLINE __m512 ago_ceil_avx512(__m512 x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
-}
-
-AGO_INLINE __m512 ago_round_avx512(__m512 x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-AGO_INLINE __m512 ago_trunc_avx512(__m512 x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-}
-
 #include "ago_math_kernels.h"
 #include "ago_math_lanes.h"
 

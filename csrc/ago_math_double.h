@@ -264,10 +264,11 @@ AGO_SCALAR float ago_atanh_f32(float x) {
 
 /* 0 if y is no integer, 1 if it is odd, 2 if it is even (or infinite). */
 AGO_INLINE int ago_parity_f32(float y) {
-    if (ago_trunc_f32(y) != y) {
-        return 0;
+    if (!(ago_abs_f32(y) < 0x1p24f)) {
+        return 2;
     }
-    return ago_abs_f32(y) < 0x1p24f && ((int32_t)y & 1) ? 1 : 2;
+    const int32_t whole = (int32_t)y;
+    return (float)whole != y ? 0 : whole & 1 ? 1 : 2;
 }
 
 /* x^y as C99's Annex F has it: pow(x, 0) and pow(1, y) are 1 for NaN too. */
@@ -290,35 +291,4 @@ AGO_SCALAR float ago_pow_f32(float x, float y) {
         power = (float)ago_exp_f64((double)y * ago_log_f64(a));
     }
     return parity == 1 ? ago_with_sign_f32(power, x) : power;
-}
-
-/* The rest of x / y truncated, exact, with the sign of x. */
-AGO_SCALAR float ago_fmod_f32(float x, float y) {
-    const uint32_t a = ago_bits_f32(x) & 0x7fffffffu, b = ago_bits_f32(y) & 0x7fffffffu;
-    if (a >= 0x7f800000u || b > 0x7f800000u || b == 0) {
-        return __builtin_nanf("");
-    }
-    if (a < b) {
-        return x;
-    }
-    /* Magnitudes are m 2^e with integers m; a denormal has e = 1. */
-    int32_t ea = (int32_t)(a >> 23), eb = (int32_t)(b >> 23);
-    uint64_t ma = (a & 0x7fffffu) | (ea ? 0x800000u : 0u);
-    const uint64_t mb = (b & 0x7fffffu) | (eb ? 0x800000u : 0u);
-    ea += ea == 0;
-    eb += eb == 0;
-    while (ea > eb) { /* 40 places at once: ma < 2^24 */
-        const int32_t places = ea - eb < 40 ? ea - eb : 40;
-        ma = (ma << places) % mb;
-        ea -= places;
-    }
-    ma %= mb;
-    /* ma 2^(eb - 150), exact in float64, and by its own number of bits in float32. */
-    const double unit = ago_from_bits_f64((uint64_t)(eb - 150 + 1023) << 52);
-    return ago_with_sign_f32((float)((double)ma * unit), x);
-}
-
-/* Square root, correctly rounded: float64 has more than twice the digits. */
-AGO_INLINE float ago_sqrt_f32(float x) {
-    return (float)ago_sqrt_f64(x);
 }

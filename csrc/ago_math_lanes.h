@@ -30,7 +30,6 @@ AGO_EACH_LANE(asinh)
 AGO_EACH_LANE(acosh)
 AGO_EACH_LANE(atanh)
 AGO_EACH_PAIR(pow)
-AGO_EACH_PAIR(fmod)
 
 #undef AGO_EACH_LANE
 #undef AGO_EACH_PAIR

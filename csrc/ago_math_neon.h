@@ -46,26 +46,6 @@ AGO_INLINE float32x4_t ago_scale_neon(float32x4_t y, float32x4_t t) {
     return y * vreinterpretq_f32_u32(low << 23) * vreinterpretq_f32_u32(high << 23);
 }
 
-AGO_INLINE float32x4_t ago_sqrt_neon(float32x4_t x) {
-    return vsqrtq_f32(x);
-}
-
-AGO_INLINE float32x4_t ago_floor_neon(float32x4_t x) {
-    return vrndmq_f32(x);
-}
-
-AGO_INLINE float32x4_t ago_ceil_neon(float32x4_t x) {
-    return vrndpq_f32(x);
-}
-
-AGO_INLINE float32x4_t ago_round_neon(float32x4_t x) {
-    return vrndnq_f32(x);
-}
-
-AGO_INLINE float32x4_t ago_trunc_neon(float32x4_t x) {
-    return vrndq_f32(x);
-}
-
 #include "ago_math_kernels.h"
 #include "ago_math_lanes.h"
 

@@ -54,30 +54,6 @@ AGO_INLINE float ago_scale_f32(float y, float t) {
 
 #include "ago_math_kernels.h"
 
-/* Whether |x| < 2^23; everything else is an integer, infinite or NaN. */
-AGO_INLINE int ago_has_fraction_f32(float x) {
-    return ago_abs_f32(x) < 0x1p23f;
-}
-
-/* To the nearest integer, ties to even. */
-AGO_INLINE float ago_round_f32(float x) {
-    return ago_has_fraction_f32(x) ? ago_with_sign_f32(ago_abs_f32(x) + 0x1p23f - 0x1p23f, x) : x;
-}
-
-AGO_INLINE float ago_trunc_f32(float x) {
-    return ago_has_fraction_f32(x) ? ago_with_sign_f32((float)(int32_t)x, x) : x;
-}
-
-AGO_INLINE float ago_floor_f32(float x) {
-    const float whole = ago_trunc_f32(x);
-    return whole > x ? ago_with_sign_f32(whole - 1.0f, x) : whole;
-}
-
-AGO_INLINE float ago_ceil_f32(float x) {
-    const float whole = ago_trunc_f32(x);
-    return whole < x ? ago_with_sign_f32(whole + 1.0f, x) : whole;
-}
-
 #include "ago_math_double.h"
 
 #undef AGO_SUFFIX

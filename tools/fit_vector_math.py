@@ -209,7 +209,8 @@ def fit_polynomial(fit: Fit) -> list[float]:
     while len(known) <= fit.degree:
         powers = range(len(known), fit.degree + 1)
         columns = np.stack([(x / size) ** power for power in powers], axis=1)
-        found = [float(c / size**p) for c, p in zip(lawson(columns, rest, weight), powers)]
+        scaled = lawson(columns, rest, weight)
+        found = [float(c / size**p) for c, p in zip(scaled, powers, strict=True)]
         if not fit.single:
             return found
         lowest = float(np.float32(found[0]))
@@ -222,7 +223,8 @@ def fit_quotient(fit: Fit) -> tuple[list[float], list[float]]:
     """Coefficients of numerator and denominator, by rising power; rounded in that order."""
     p: dict[int, float] = {}
     q: dict[int, float] = {0: 1.0}
-    terms = [(side, power) for power in range(max(fit.degree, fit.denominator) + 1) for side in ("p", "q")]
+    powers = range(max(fit.degree, fit.denominator) + 1)
+    terms = [(side, power) for power in powers for side in ("p", "q")]
     for side, power in terms:
         known, degree = (p, fit.degree) if side == "p" else (q, fit.denominator)
         if power not in known and power <= degree:

@@ -27,6 +27,7 @@ from ago.codegen.intrinsics import (
     table,
 )
 from ago.codegen.portable import SCALAR_FMA
+from ago.codegen.real_functions import real_helpers, real_rows
 
 _LANES = 4
 
@@ -130,9 +131,10 @@ NEON = Intrinsics(
             "not": "vmvnq_u32({0})",
             "where": "vbslq_f32({0}, {1}, {2})",
         }
-    ),
+    )
+    | real_rows("neon"),
     scalar=SCALAR_FMA,
     lane_form=True,
-    helpers=_HELPERS,
+    helpers=_HELPERS | real_helpers("f32", "neon"),
 )
 """The table of `neon` targets."""

@@ -19,6 +19,7 @@ from ago.codegen.intrinsics import (
     table,
 )
 from ago.codegen.portable import SCALAR_FMA
+from ago.codegen.real_functions import real_helpers, real_rows
 
 _LANES = 8
 
@@ -117,9 +118,11 @@ AVX2 = Intrinsics(
             "not": "_mm256_xor_ps({0}, _mm256_castsi256_ps(_mm256_set1_epi32(-1)))",
             "where": "_mm256_blendv_ps({2}, {1}, {0})",
         }
-    ),
+    )
+    | real_rows("avx2"),
     scalar=SCALAR_FMA,
     helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)}
-    | {f"ago_nan{extreme}_avx2": _nan_helper(extreme) for extreme in ("max", "min")},
+    | {f"ago_nan{extreme}_avx2": _nan_helper(extreme) for extreme in ("max", "min")}
+    | real_helpers("f32", "avx2"),
 )
 """The table of `avx2` targets."""

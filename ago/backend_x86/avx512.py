@@ -18,6 +18,7 @@ from ago.codegen.intrinsics import (
     table,
 )
 from ago.codegen.portable import SCALAR_FMA
+from ago.codegen.real_functions import real_helpers, real_rows
 
 _LANES = 16
 
@@ -104,9 +105,11 @@ AVX512 = Intrinsics(
             "not": "_knot_mask16({0})",
             "where": "_mm512_mask_blend_ps({0}, {2}, {1})",
         }
-    ),
+    )
+    | real_rows("avx512"),
     scalar=SCALAR_FMA,
     helpers={f"ago_nan{extreme}_avx512": _nan_helper(extreme) for extreme in ("max", "min")}
-    | {"ago_neg_avx512": _NEG},
+    | {"ago_neg_avx512": _NEG}
+    | real_helpers("f32", "avx512"),
 )
 """The table of `avx512` targets."""

@@ -19,7 +19,7 @@ from ago.target import Isa
 Lanes = npt.NDArray[np.float32]
 """The lanes of one vector, or the memory at a pointer; a scalar is an array of one element."""
 
-Latency = Literal["load", "store", "move", "arithmetic", "divide"]
+Latency = Literal["load", "store", "move", "arithmetic", "divide", "library"]
 """Class of latency: figures belong to targets, not to instruction sets."""
 
 
@@ -36,6 +36,8 @@ class Row:
             afterwards.
         latency: Its class of latency.
         makes_mask: Whether the result is a mask.
+        ulp: Largest distance from the meaning, in units in the last place; infinities, NaN and the
+            sign of zero are always right.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Row:
     semantics: Callable[..., Lanes]
     latency: Latency
     makes_mask: bool = False
+    ulp: float = 0.0
 
     def c(self, *operands: str) -> str:
         """The C expression on these operands."""
@@ -67,7 +70,8 @@ class Intrinsics:
             holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c).
         scalar: Rows on single floats: those functions but `MASKS`, and `fma`.
         lane_form: Whether an FMA can take one lane of a vector as a factor.
-        helpers: C functions that templates call, by name; printed only where they are used.
+        helpers: C that templates need, by the name of the function they call: its definition, or
+            the `#include` of a header of `csrc/`. Printed only where it is used.
     """
 
     isa: Isa

@@ -181,7 +181,8 @@ def helper_text(names: Sequence[str], intrinsics: Intrinsics) -> str:
 
     for name in sorted(names):
         need(name)
-    return "".join(f"{known[name]}\n" for name in needed)
+    texts = dict.fromkeys(known[name] for name in needed)  # several may share a header
+    return "".join(f"{text}\n" for text in texts)
 
 
 def _kernel_file(model: str, kernels: Sequence[Function], intrinsics: Intrinsics) -> str:

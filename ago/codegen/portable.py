@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ago.codegen.intrinsics import Intrinsics, Lanes, arithmetic
+from ago.codegen.real_functions import real_helpers, real_rows
 
 _SCALAR = {
     "add": "({0} + {1})",
@@ -32,7 +33,9 @@ def _unfused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     return np.add(np.multiply(a, b), c)
 
 
-SCALAR_FMA = arithmetic(_SCALAR | {"fma": "__builtin_fmaf({0}, {1}, {2})"}, "s")
+_FMA = {"fma": "__builtin_fmaf({0}, {1}, {2})"}
+
+SCALAR_FMA = arithmetic(_SCALAR | _FMA, "s") | real_rows("f32")
 """Scalar rows of an instruction set that has a fused multiply-add."""
 
 PORTABLE = Intrinsics(
@@ -42,6 +45,8 @@ PORTABLE = Intrinsics(
     vector_type="float",
     mask_type="_Bool",
     rows={},
-    scalar=arithmetic(_SCALAR | {"fma": "({0} * {1} + {2})"}, "s", {"fma": _unfused}),
+    scalar=arithmetic(_SCALAR | {"fma": "({0} * {1} + {2})"}, "s", {"fma": _unfused})
+    | real_rows("f32"),
+    helpers=real_helpers("f32"),
 )
 """The table of the `portable` target."""

@@ -169,6 +169,7 @@ REAL_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "ceil": np.ceil,
     "round": np.rint,
     "exp": np.exp,
+    "exp2": np.exp2,
     "log": np.log,
     "sin": np.sin,
     "cos": np.cos,

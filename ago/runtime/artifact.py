@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ago.errors import CodegenError
 from ago.ir.tensor import numpy_dtype
-from ago.runtime.sources import csrc_path
+from ago.runtime.sources import csrc_path, shipped_headers
 from ago.target import Target
 
 ALIGNMENT = 64
@@ -100,14 +100,19 @@ class Artifact:
         """Names of the files to compile, sorted."""
         return tuple(sorted(name for name in self.sources if name.endswith(".c")))
 
+    def shipped(self) -> dict[str, str]:
+        """The files of `csrc/` that the model needs, by name."""
+        own = {name: csrc_path(name).read_text("utf-8") for name in SHIPPED_LIBRARY_FILES}
+        return own | shipped_headers(self.sources.values(), {*self.sources, *own})
+
     def code_digest(self) -> str:
         """SHA-256 (hexadecimal) of everything that decides the compiled code; not the weights."""
         digest = hashlib.sha256()
         parts = [self.name, repr(self.target)]
         for name in sorted(self.sources):
             parts += [name, self.sources[name]]
-        for name in SHIPPED_LIBRARY_FILES:
-            parts += [name, csrc_path(name).read_text(encoding="utf-8")]
+        for name, text in self.shipped().items():
+            parts += [name, text]
         for part in parts:
             data = part.encode()
             digest.update(len(data).to_bytes(8, "little") + data)
@@ -123,10 +128,8 @@ class Artifact:
             The C files to compile for a library; the headers are beside them.
         """
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in self.sources.items():
+        for name, text in {**self.sources, **self.shipped()}.items():
             (directory / name).write_text(text, encoding="utf-8")
-        for name in SHIPPED_LIBRARY_FILES:
-            (directory / name).write_bytes(csrc_path(name).read_bytes())
         (directory / f"{self.name}.weights").write_bytes(self.weights)
         shipped = [name for name in SHIPPED_LIBRARY_FILES if name.endswith(".c")]
         return [directory / name for name in [*self.c_files, *shipped]]

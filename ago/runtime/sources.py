@@ -34,6 +34,26 @@ def csrc_path(name: str) -> Path:
     raise ToolchainError(f"{name} is not in {looked}: reinstall ago-compiler")
 
 
+def shipped_headers(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """The headers of `csrc/` that C files include, directly or through each other.
+
+    Args:
+        texts: The C files.
+        known: Names of headers that are at hand anyway.
+
+    Returns:
+        Text by file name.
+    """
+    found: dict[str, str] = {}
+    wanted = [name for text in texts for name in _INCLUDE.findall(text)]
+    while wanted:
+        name = wanted.pop()
+        if name not in found and name not in known:
+            found[name] = csrc_path(name).read_text(encoding="utf-8")
+            wanted += _INCLUDE.findall(found[name])
+    return dict(sorted(found.items()))
+
+
 def extern_sources(files: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """The text of what extern functions need, by file name.
 

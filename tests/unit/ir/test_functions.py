@@ -29,6 +29,7 @@ NUMPY = {
     "ceil": np.ceil,
     "round": np.round,
     "exp": np.exp,
+    "exp2": np.exp2,
     "log": np.log,
     **{f: getattr(np, f) for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{f"a{f}": getattr(np, f"arc{f}") for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
