@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.errors import InputError
 from ago.frontend import load
+from ago.fuse import Plans
 from ago.inspection import is_watched
 from ago.ir.graph import Graph
 from ago.options import Options
@@ -51,6 +52,7 @@ def optimize(
     constants: Mapping[str, npt.ArrayLike] | None = None,
     partitioner: str | Partitioner = DEFAULT_PARTITIONER,
     weight_threshold: float | None = None,
+    intensive_fusion: bool = True,
     progress: Progress = silent,
 ) -> Net:
     """Compile a model for this machine and load it.
@@ -68,6 +70,7 @@ def optimize(
             from a graph to a `Partition`.
         weight_threshold: Most weight of a subgraph for `"affix"` and `"exact"`, in expected draws
             of random schedules.
+        intensive_fusion: Whether one loop nest may hold several convolutions or matrix products.
         progress: Called with what is being done, how many parts are done, how many there are.
 
     Returns:
@@ -86,7 +89,7 @@ def optimize(
         >>> net(np.array([[-1.0, 0.0, 2.0, np.inf]], np.float32))
         array([[ 0.,  0.,  2., inf]], dtype=float32)
     """
-    options = Options(resolve_target(target), threads=threads, trials=trials, seed=seed)
+    options = Options(resolve_target(target), threads, trials, seed, intensive_fusion)
     if not runs_on_host(options.target):
         raise InputError(
             f"this machine cannot run code for {options.target.name}; "
@@ -158,7 +161,10 @@ def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatom
     def partition() -> PartitionSummary:
         return summarise(compilation.graph, compilation.partition, options.target.l2_bytes)
 
-    return Anatomy(graph, compilation.graph, steps, places, isolate, partition)
+    def plans() -> Plans:
+        return compilation.plans
+
+    return Anatomy(graph, compilation.graph, steps, places, isolate, partition, plans)
 
 
 def _extract(graph: Graph, subgraph: Subgraph) -> Graph:

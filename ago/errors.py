@@ -76,6 +76,31 @@ class ScheduleError(AgoError):
         return message if self._nest is None else f"{message}\n{self._nest()}"
 
 
+class FusionError(AgoError):
+    """A fusion plan is illegal: its stages cannot share a loop nest as it says.
+
+    Attributes:
+        code: Stable identifier of the violated rule, such as `"not-convex"`.
+        operators: The stages at fault: producer, then consumer where there is one.
+        loop: The shared loop, or an empty string where the plan names none.
+        rule: What was asked and why it cannot be, with the numbers.
+        hint: What would be legal instead, or an empty string.
+    """
+
+    def __init__(
+        self, code: str, operators: Sequence[str], loop: str, rule: str, hint: str = ""
+    ) -> None:
+        self.code = code
+        self.operators = tuple(operators)
+        self.loop = loop
+        self.rule = rule
+        self.hint = hint
+        place = f" at {loop}" if loop else ""
+        names = " and ".join(self.operators)
+        end = f"\n  hint: {hint}" if hint else ""
+        super().__init__(f"[{code}] {names}{place}: {rule}{end}")
+
+
 class CodegenError(AgoError):
     """A program cannot be emitted for a target: names the statement and what the backend lacks."""
 

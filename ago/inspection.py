@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from ago.errors import InputError
+from ago.fuse import NO_FUSION, FusionChoice
 from ago.ir.program import Program
 from ago.schedule.decisions import Choice
 from ago.schedule.trace import Trace
@@ -42,12 +43,14 @@ class Scheduled:
         program: The program after.
         trace: What was applied.
         choices: What was decided; empty where an equal kernel's schedule is shared.
+        fusion: The fusion plan it was made by, among the others.
     """
 
     naive: Program
     program: Program
     trace: Trace
     choices: tuple[Choice, ...] = ()
+    fusion: FusionChoice = NO_FUSION
 
     def __str__(self) -> str:
         return str(self.program)

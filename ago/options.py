@@ -17,12 +17,14 @@ class Options:
         threads: Threads of one inference; only 1 so far.
         trials: Measured candidates of the search; only 0, the default schedules, so far.
         seed: Seed of every random choice.
+        intensive_fusion: Whether one loop nest may hold several convolutions or matrix products.
     """
 
     target: Target
     threads: int = 1
     trials: int = 0
     seed: int = 0
+    intensive_fusion: bool = True
 
     def __post_init__(self) -> None:
         if self.threads != 1:

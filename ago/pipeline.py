@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ago.autoschedule import schedule_program
+from ago.autoschedule import sketch_program
 from ago.backend_neon.neon import NEON
 from ago.backend_x86.avx2 import AVX2
 from ago.backend_x86.avx512 import AVX512
@@ -19,6 +19,7 @@ from ago.codegen.emit import Function, emit_function
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.model import Slot
 from ago.codegen.portable import PORTABLE
+from ago.fuse import FusionChoice, Plans, SubgraphPlans
 from ago.inspection import Event, Scheduled, Stage, Watch, watch_from_environment
 from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram, lower_nodes, require_lowerings
@@ -80,6 +81,7 @@ class Kernel:
         subgraph: Its nodes.
         lowered: The naive program and what its buffers are.
         trace: The schedule, as data.
+        fusion: The fusion plans it was scheduled by, and the others.
         scheduled: The program after the schedule.
         function: The C function.
     """
@@ -87,8 +89,15 @@ class Kernel:
     subgraph: Subgraph
     lowered: LoweredProgram
     trace: Trace
+    fusion: FusionChoice
     scheduled: Program
     function: Function
+
+    @property
+    def plans(self) -> SubgraphPlans:
+        """The fusion plans, for reading."""
+        origins = {stage.name: stage.origin for stage in self.scheduled.stages}
+        return SubgraphPlans(str(self.subgraph), origins, self.fusion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,11 @@ class Compilation:
     kernels: tuple[Kernel, ...]
     artifact: Artifact
     places: Mapping[str, Slot]
+
+    @property
+    def plans(self) -> Plans:
+        """The fusion plans of every step; print them."""
+        return Plans(tuple(kernel.plans for kernel in self.kernels))
 
 
 def run_passes(graph: Graph, target: Target, watch: Watch | None = None) -> Graph:
@@ -155,7 +169,7 @@ def compile_graph(
     for number, subgraph in enumerate(work.subgraphs):
         progress("scheduling", number, len(work.subgraphs))
         name = f"step_{number}"
-        kernels.append(compile_subgraph(graph, subgraph, name, target, schedules, watch))
+        kernels.append(compile_subgraph(graph, subgraph, name, options, schedules, watch))
     progress("scheduling", len(work.subgraphs), len(work.subgraphs))
     linked = link_model(graph, kernels, work.views, INTRINSICS[target.isa], target)
     return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
@@ -165,7 +179,7 @@ def compile_subgraph(
     graph: Graph,
     subgraph: Subgraph,
     name: str,
-    target: Target,
+    options: Options,
     schedules: dict[str, Scheduled],
     watch: Watch | None = None,
 ) -> Kernel:
@@ -175,22 +189,25 @@ def compile_subgraph(
         graph: The graph after all passes.
         subgraph: Nodes of it.
         name: Of the C function.
-        target: The CPU.
+        options: Target and more.
         schedules: Schedules by workload key; equal workloads share them.
         watch: Told of what was made.
 
     Returns:
         The kernel.
     """
-    times = [time.perf_counter()]
+    target, times = options.target, [time.perf_counter()]
     lowered = lower_nodes(graph, subgraph.nodes, subgraph.outputs, name)
     times.append(time.perf_counter())
     key = workload_key(lowered.program)
     if key not in schedules:
-        schedule = schedule_program(lowered.program, target)
+        made = sketch_program(
+            lowered.program, target, intensive_fusion=options.intensive_fusion
+        )
+        schedule = made.schedule
         verify(schedule.program)
         schedules[key] = Scheduled(
-            lowered.program, schedule.program, schedule.trace, schedule.choices
+            lowered.program, schedule.program, schedule.trace, schedule.choices, made.fusion
         )
     scheduled = schedules[key].program.relabelled(lowered.program)
     times.append(time.perf_counter())
@@ -198,7 +215,8 @@ def compile_subgraph(
     times.append(time.perf_counter())
     if watch is not None:
         _tell(watch, name, str(subgraph), (lowered.program, schedules[key], function.text), times)
-    return Kernel(subgraph, lowered, schedules[key].trace, scheduled, function)
+    found = schedules[key]
+    return Kernel(subgraph, lowered, found.trace, found.fusion, scheduled, function)
 
 
 def _tell(

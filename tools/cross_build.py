@@ -193,6 +193,13 @@ def describe(report: Report) -> str:
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--run", "how", type=click.Choice(["emulated", "qemu"]), help="Run it and compare.")
 @click.option("--shape", "shapes", multiple=True, help="NAME=2,3,112,112 replaces a static shape.")
+@click.option(
+    "--no-intensive-fusion",
+    "intensive_fusion",
+    default=True,
+    flag_value=False,
+    help="Keep every convolution and matrix product in a loop nest of its own.",
+)
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @click.option("--json", "only_json", is_flag=True, help="Print the JSON line alone.")
 def main(
@@ -201,13 +208,14 @@ def main(
     out: Path,
     how: str | None,
     shapes: tuple[str, ...],
+    intensive_fusion: bool,
     seed: int,
     only_json: bool,
 ) -> None:
     """Build MODEL for a device (the command)."""
     console = Console(stderr=True)
     try:
-        options = Options(resolve_target(target))
+        options = Options(resolve_target(target), intensive_fusion=intensive_fusion)
         with console.status("reading the model") as status:
             graph = load(model, shapes=parse_shapes(shapes))
             artifact = compile_graph(graph, options, progress=shown_in(status)).artifact

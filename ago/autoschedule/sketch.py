@@ -7,27 +7,39 @@ fits no rule keeps its naive nests, which are always correct.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
-from ago.autoschedule.fused_rows import schedule_rows
+from ago.autoschedule.borders import peel_borders
 from ago.autoschedule.groups import interleaving, ragged_group
+from ago.autoschedule.nests import schedule_nest
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import IRError, ScheduleError
+from ago.fuse.nest import OpenNest, open_nest
 from ago.fuse.pieces import Piece, find_pieces
-from ago.fuse.rows import RowPlan, find_row_plans
-from ago.fuse.shape import Roles, guarded_axes, roles
-from ago.ir.index import variables
+from ago.fuse.rank import APART, FusionChoice, Ranking, rank_plans
+from ago.fuse.shape import Roles, roles
 from ago.ir.program import Program
-from ago.ir.value import loads
 from ago.ir.verify import verify
 from ago.schedule.chooser import Chooser, Decision
 from ago.schedule.collapse import collapse
-from ago.schedule.peel import peel
-from ago.schedule.reorder import reorder
 from ago.schedule.round_axis import round_axis
 from ago.schedule.trace import Schedule
 from ago.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """A scheduled program and the fusion plans it was chosen from.
+
+    Attributes:
+        schedule: Program and trace.
+        fusion: The plans, ranked, and the one that was taken.
+    """
+
+    schedule: Schedule
+    fusion: FusionChoice
 
 
 def schedule_program(program: Program, target: Target, chooser: Chooser | None = None) -> Schedule:
@@ -35,77 +47,96 @@ def schedule_program(program: Program, target: Target, chooser: Chooser | None =
 
     Args:
         program: Any naive program. Each reduction with the element-wise stages after it becomes
-            one nest; a piece that fits no rule stays naive.
+            one nest, or several of them do; a piece that fits no rule stays naive.
         target: The CPU.
         chooser: Who decides; by default the analytic model's favourites are taken.
 
     Returns:
         The schedule: program and trace.
     """
+    return sketch_program(program, target, chooser).schedule
+
+
+def sketch_program(
+    program: Program,
+    target: Target,
+    chooser: Chooser | None = None,
+    *,
+    intensive_fusion: bool = True,
+) -> Sketched:
+    """Schedule a naive program for a target, and keep the fusion plans beside it.
+
+    Args:
+        program: Any naive program.
+        target: The CPU.
+        chooser: Who decides; by default the analytic model's favourites are taken.
+        intensive_fusion: Whether one nest may hold several convolutions or matrix products.
+
+    Returns:
+        The schedule and the plans.
+    """
+    named = Schedule(program)
+    pieces = find_pieces(named)
+    for piece in pieces:
+        _collapse_spatial(named, piece.output)
+    ranking = rank_plans(named.program, pieces, target, intensive=intensive_fusion)
+    try:
+        return _sketch(program, target, chooser, ranking)
+    except (ScheduleError, IRError) as refusal:
+        if len(ranking.plans) == 1:
+            raise
+        reason = str(refusal).split("\n", maxsplit=1)[0]
+        refused = (*ranking.refused, *((str(p.plan), reason) for p in ranking.plans if p.choices))
+        return _sketch(program, target, chooser, Ranking((APART,), refused))
+
+
+def _sketch(
+    program: Program, target: Target, chooser: Chooser | None, ranking: Ranking
+) -> Sketched:
+    """Schedule by the plan that the chooser takes of a ranking; a fused program is verified."""
     schedule = Schedule(program, chooser)
     pieces = find_pieces(schedule)
-    plans = _choose_plans(schedule, pieces, target)
-    if not plans:
-        for piece in pieces:
-            _collapse_spatial(schedule, piece.output)
+    for piece in pieces:
+        _collapse_spatial(schedule, piece.output)
+    by_name = {str(ranked.plan): ranked for ranked in ranking.plans}
+    taken = APART
+    if len(by_name) > 1:
+        explain = partial(_explain, ranking)
+        taken = by_name[str(schedule.decide("fusion", tuple(by_name), explain))]
     lanes = {piece: _round_lanes(schedule, piece, target) for piece in pieces}
-    heads = {plan.pieces[-1]: plan for plan in plans}
-    fused = {piece for plan in plans for piece in plan.pieces}
+    opened = {nest.output: open_nest(schedule, pieces, nest) for nest in taken.plan.nests}
+    fused = {piece for nest in opened.values() for piece in nest.pieces}
     for piece in reversed(pieces):
-        if piece in heads:
-            _schedule_rows(schedule, heads[piece], lanes, target)
+        if piece.output in opened:
+            _schedule_nest(schedule, opened[piece.output], lanes, target)
         elif piece not in fused:
             _schedule_alone(schedule, piece, lanes[piece], target)
     pack_constants(schedule)
-    return schedule
+    if taken.choices:
+        verify(schedule.program)
+    return Sketched(schedule, FusionChoice(taken, ranking))
 
 
-def _choose_plans(schedule: Schedule, pieces: list[Piece], target: Target) -> list[RowPlan]:
-    """The plans of fusion by rows that are decided for; by default those expected to gain."""
-    chosen: list[RowPlan] = []
-    for plan in find_row_plans(schedule.program, pieces, target):
-        if not _is_legal(schedule.program, plan, target):
-            continue
-        choices = ("rows", "apart") if plan.gain > 0 else ("apart", "rows")
-        key = f"{plan.pieces[-1].output}/fusion"
-        if schedule.decide(key, choices, partial(_explain_fusion, plan.gain)) == "rows":
-            chosen.append(plan)
-    return chosen
+def _explain(ranking: Ranking, choice: Decision) -> str:
+    """What the model thinks of a plan."""
+    ranked = next(r for r in ranking.plans if str(r.plan) == choice)
+    return "; ".join(str(c.gain) for c in ranked.choices) or "nothing saved, nothing spent"
 
 
-def _explain_fusion(gain: float, choice: Decision) -> str:
-    saved = gain if choice == "rows" else 0.0
-    return f"{saved:.3g} cycles of cache traffic saved"
-
-
-def _is_legal(program: Program, plan: RowPlan, target: Target) -> bool:
-    """Whether the primitives accept a plan and its nest is well-formed, found by trying."""
-    trial = Schedule(program)
-    lanes = {piece: _round_lanes(trial, piece, target) for piece in plan.pieces}
-    try:
-        _schedule_rows(trial, plan, lanes, target)
-        verify(trial.program)
-    except (ScheduleError, IRError):
-        return False
-    return True
-
-
-def _schedule_rows(
-    schedule: Schedule, plan: RowPlan, lanes: dict[Piece, int], target: Target
+def _schedule_nest(
+    schedule: Schedule, opened: OpenNest, lanes: dict[Piece, int], target: Target
 ) -> None:
-    def roles_of(piece: Piece) -> Roles:
-        part = _roles(schedule.program, piece, lanes[piece])
-        assert part is not None
-        return part
+    def roles_of(piece: Piece) -> Roles | None:
+        return _roles(schedule.program, piece, lanes[piece])
 
-    schedule_rows(schedule, plan, [lanes[p] for p in plan.pieces], roles_of, target)
+    schedule_nest(schedule, opened, lanes, roles_of, target)
 
 
 def _schedule_alone(schedule: Schedule, piece: Piece, lanes: int, target: Target) -> None:
     part = _roles(schedule.program, piece, lanes)
     if part is None:
         return
-    _peel_border(schedule, part, part.lane_axis if lanes > 1 else None)
+    peel_borders(schedule, part, part.lane_axis if lanes > 1 else None)
     tile_piece(schedule, part, lanes, target)
 
 
@@ -141,35 +172,3 @@ def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
         grouped = part.reduction and ragged_group(part, part.lane_axis, target.lanes)
         return target.lanes if whole or grouped else 1
     return target.lanes
-
-
-def _peel_border(schedule: Schedule, part: Roles, lane_axis: str | None) -> None:
-    """Move the borders, where a guard fails, into nests of their own around the interior.
-
-    Borders along the vectorised axis become lane masks. A border in which the reduction is read
-    stays, since all its readers must be in one nest.
-    """
-    output = part.output
-    names = [output.loop(a.name) for a in output.axes]
-    for axis in guarded_axes(output):
-        if axis == lane_axis or not _stops_reduction(part, output.loop(axis)):
-            continue
-        loop = output.loop(axis)
-        schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
-        try:
-            schedule.apply(peel, loop)
-        except ScheduleError:
-            return
-        names.sort(key=lambda n: n != loop)
-    original = [output.loop(a.name) for a in output.axes]
-    if names != original:
-        schedule.apply(reorder, original)
-
-
-def _stops_reduction(part: Roles, loop: str) -> bool:
-    """Whether nothing reads the reduction where a guard that depends on `loop` fails."""
-    return part.reduction is None or all(
-        any(loop in variables(condition) for condition in guard)
-        for load, guard in loads(part.output.value)
-        if load.buffer == part.reduction.buffer
-    )

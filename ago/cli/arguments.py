@@ -123,6 +123,12 @@ _PARAMETERS = (
         metavar="NAME=SIZES",
         help="Another shape for an input, such as input=1,3,224,224.",
     ),
+    click.option(
+        "--intensive-fusion/--no-intensive-fusion",
+        default=True,
+        show_default=True,
+        help="Let one loop nest hold several convolutions or matrix products.",
+    ),
     click.option("--json", is_flag=True, help="Print one JSON value."),
 )
 
@@ -136,10 +142,11 @@ def model_options(function: Callable[..., None]) -> Callable[..., None]:
         target: str,
         dims: dict[str, int],
         shapes: dict[str, tuple[int, ...]],
+        intensive_fusion: bool,
         json: bool,
         **own: object,
     ) -> None:
-        options = Options(resolve_target(target))
+        options = Options(resolve_target(target), intensive_fusion=intensive_fusion)
         function(Request(model, options, dims, shapes, json), **own)
 
     for parameter in reversed(_PARAMETERS):

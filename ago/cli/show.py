@@ -19,6 +19,7 @@ from ago.pipeline import Kernel, compile_graph, compile_subgraph, run_passes
 from ago.schedule.trace import PRIMITIVES
 
 _KERNEL_TEXTS: Mapping[str, Callable[[Kernel], str]] = {
+    "plan": lambda kernel: str(kernel.plans),
     "nest": lambda kernel: str(kernel.lowered.program),
     "trace": lambda kernel: str(kernel.trace),
     "script": lambda kernel: kernel.trace.to_python(kernel.lowered.program),
@@ -35,6 +36,7 @@ _STAGES = ("import", "graph", "partition", *_KERNEL_TEXTS)
     short_help="Print a model after a stage of the compiler.",
     epilog=examples(
         ("ago show model.onnx --after graph", "operators, names and shapes"),
+        ("ago show model.onnx --after plan", "which operators share a loop nest, and why"),
         ("ago show model.onnx --after schedule --step 3", "one step's loops"),
         ("ago show model.onnx --print-after split --step 3", "the same after each split"),
         ("ago show model.onnx --after c --node /features/conv1/Conv", "one layer's C"),
@@ -45,6 +47,7 @@ _STAGES = ("import", "graph", "partition", *_KERNEL_TEXTS)
     "--after",
     type=click.Choice(_STAGES),
     help="import: the graph as read. graph: after all graph passes. partition: its subgraphs. "
+    "plan: what shares a loop nest in each, and why. "
     "nest: naive loop nests. trace: the schedule as data. script: the schedule as a Python script. "
     "schedule: the scheduled nests. c: the C code.",
 )
@@ -72,7 +75,7 @@ def show_command(
         _show_all(request, after, print_after)
     else:
         graph, subgraph, index = find_step(request, node, step)
-        kernel = compile_subgraph(graph, subgraph, f"step_{index}", request.options.target, {})
+        kernel = compile_subgraph(graph, subgraph, f"step_{index}", request.options, {})
         _show_kernels(request, after, print_after, [(index, kernel)])
 
 

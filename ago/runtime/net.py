@@ -120,6 +120,14 @@ class Net:
         return self.anatomy.partition()
 
     @property
+    def plans(self) -> object:
+        """What shares a loop nest in each step, and why other plans lost; print it.
+
+        An `ago.fuse.Plans`.
+        """
+        return self.anatomy.plans()
+
+    @property
     def source(self) -> str:
         """All generated C, each file under a comment with its name."""
         files = self.artifact.sources

@@ -78,6 +78,7 @@ class Anatomy:
         places: Where each value is that a step reads or writes.
         isolate: Compiles the operators of a step one by one, as a model of their own.
         partition: Makes a printable summary of the subgraphs.
+        plans: Makes a printable summary of what shares a loop nest.
     """
 
     original: Graph
@@ -86,6 +87,7 @@ class Anatomy:
     places: Mapping[str, Place]
     isolate: Callable[[int], Net]
     partition: Callable[[], object]
+    plans: Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)

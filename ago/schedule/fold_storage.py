@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.bounds import simplify
-from ago.ir.index import Var
+from ago.ir.index import Index, Var
 from ago.ir.nest import For, If, leaves, reindex
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.region import touched
+from ago.schedule.region import bounds_above, bounds_below, touched
 from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
 
 
@@ -30,7 +29,7 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
            intermediate one (`not-intermediate`); the loop is serial (`not-serial`).
         2. Every access is inside the loop (`used-outside`).
         3. Along the dimension an iteration touches a window of constant extent that moves by a
-           constant step of at least 0 (`no-window`).
+           constant step of at least 0 (`no-window`). It may be clipped at the ends.
 
     Args:
         program: The program.
@@ -85,9 +84,17 @@ def _window(
     if box is None:
         raise refuse("used-outside", program, f"{buffer} is not used in {home.name}")
     low, high = box.low[dimension], box.high[dimension]
-    extent = simplify(high - low + 1, ranges)
-    plain = all(isinstance(a, Var) and a.name == home.name and c >= 0 for a, c in low.terms)
-    if not plain or not extent.is_constant:
+    extents = [
+        (last - first + 1).const
+        for first in bounds_below(low)
+        for last in bounds_above(high)
+        if (last - first).is_constant and _moves_on(first, home.name)
+    ]
+    if not extents:
         message = f"{home.name} touches [{low}, {high}] of dimension {dimension} of {buffer}"
         raise refuse("no-window", program, message, loop=home.name)
-    return extent.const
+    return min(extents)
+
+
+def _moves_on(first: Index, loop: str) -> bool:
+    return all(isinstance(a, Var) and a.name == loop and c >= 0 for a, c in first.terms)

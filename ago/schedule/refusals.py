@@ -55,6 +55,8 @@ REFUSALS: Mapping[str, str] = {
     "not-around": "every access of a packed buffer must be inside each of the given loops",
     "free-variable": "the packed index must depend on the given loops only",
     "cannot-round": "an axis can be rounded only where it stands alone in every index",
+    "divides-reduction": "only a stage that stores its result is divided",
+    "bad-place": "blocks stand at or outside the place of their axis, under a name of their own",
     "cannot-collapse": "collapsed axes must stand side by side, alone, in every access",
     "not-inside": "the producer's nest must be inside the loop that moves its window",
     "no-window": "the loop must touch a window of constant extent that moves by a constant step",

@@ -98,3 +98,31 @@ def upper_bound(index: Index, ranges: Mapping[str, Interval]) -> int:
             bounds = [upper_bound(rest + part * factor, ranges) for part in (atom.a, atom.b)]
             return max(bounds) if isinstance(atom, Max) == (factor > 0) else min(bounds)
     return interval(index, ranges)[1]
+
+
+def bounds_below(index: Index) -> list[Index]:
+    """Indices without min and max that `index` is never below."""
+    return _plain_bounds(index, Max)
+
+
+def bounds_above(index: Index) -> list[Index]:
+    """Indices without min and max that `index` never exceeds."""
+    return _plain_bounds(index, Min)
+
+
+def _plain_bounds(index: Index, either: type[Min] | type[Max]) -> list[Index]:
+    """Bounds of an index, each operand of `either` being one; of the other kind, the outer one.
+
+    From below each operand of a maximum bounds it, and the smaller operand of a minimum does.
+    """
+    for atom, factor in index.terms:
+        if not isinstance(atom, Min | Max):
+            continue
+        rest = index - Index(((atom, factor),))
+        first, second = (_plain_bounds(rest + part * factor, either) for part in (atom.a, atom.b))
+        if isinstance(atom, either) == (factor > 0):
+            return [*first, *second]
+        sign = 1 if either is Max else -1
+        gaps = ((a, b, a - b) for a in first for b in second)
+        return [a if gap.const * sign <= 0 else b for a, b, gap in gaps if gap.is_constant]
+    return [index]

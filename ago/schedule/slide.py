@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ago.ir.index import Index, Var, minimum, variables
+from ago.errors import ScheduleError
+from ago.ir.bounds import Interval, interval, simplify
+from ago.ir.index import Index, Max, Min, Var, maximum, minimum, substitute, variables
 from ago.ir.nest import For, leaves
 from ago.ir.program import Program
 from ago.schedule.compute_at import find_stage
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, replace_stmt
+from ago.schedule.region import upper_bound
+from ago.schedule.tree import find_path, ranges_of, replace_stmt
 
 
 def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
@@ -21,14 +25,16 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         →  for y: for r in [min((w-k)*y, w-k), w): P[k*y + r] = p(k*y + r); ...
 
     The first iteration computes the whole window, every other one its last `k` rows: each row is
-    computed once. The bound is exact, affine, and needs no counter.
+    computed once. The bound is exact, affine, and needs no counter. A window that is clipped at the
+    ends of the domain, `[low(y), end(y))`, starts at `end(y - 1)` instead.
 
     Requires:
         1. `stage`, `axis` and `loop` exist (`unknown-stage`, `unknown-axis`, `unknown-loop`); the
            stage's nest is inside the loop, which is serial and starts at a constant
            (`not-inside`, `not-serial`).
         2. The loop over `axis` is serial and has the constant extent `w` of a window that moves by
-           a constant step `k` with `0 < k < w` (`no-window`).
+           a constant step `k` with `0 < k < w`, or runs over a window that overlaps the one before
+           and whose ends never move back (`no-window`).
         3. No other index of the producer's result moves with the loop (`moves-aside`).
 
     Args:
@@ -67,9 +73,12 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         raise refuse("not-serial", program, f"{loop} is {outer.kind} from {outer.lo}", loop=loop)
     inner = path[-1]
     assert isinstance(inner, For)
-    step = _step(program, inner, outer, producer.buffer)
-    window = inner.extent.const
-    start = minimum((outer.index - outer.lo) * (window - step), window - step)
+    if inner.extent.is_constant:
+        step = _step(program, inner, outer, producer.buffer)
+        window = inner.extent.const
+        start = minimum((outer.index - outer.lo) * (window - step), window - step)
+    else:
+        start = _clipped_start(program, inner, outer, producer.buffer, ranges_of(path[:-1]))
     return replace_stmt(program, inner, (replace(inner, lo=start),))
 
 
@@ -86,6 +95,58 @@ def _step(program: Program, rows: For, outer: For, buffer: str) -> int:
     message = f"{rows.name} over [{rows.lo}, {rows.hi}) is no window that {outer.name} moves"
     hint = "the loop must read overlapping rows; split it with tail exact or shift only inside"
     raise refuse("no-window", program, message, loop=rows.name, hint=hint)
+
+
+def _clipped_start(
+    program: Program, rows: For, outer: For, buffer: str, ranges: Mapping[str, Interval]
+) -> Index:
+    """Where `rows` begins after what the iteration before has computed, of a clipped window."""
+    found = {_first(i, rows, outer, program, buffer) for i in _stores(rows, buffer)}
+    low = found.pop() if len(found) == 1 and rows.kind == "serial" and rows.lo == Index() else None
+    if low is not None:
+        end = simplify(low + rows.hi, ranges)
+        before = substitute(end, {outer.name: outer.index - 1})
+        done = simplify(before - low, ranges)
+        overlaps = interval(done, ranges)[1] > 0
+        if overlaps and _rises(low, outer.name) and _rises(end, outer.name):
+            longest = upper_bound(rows.hi, ranges)
+            first = minimum((outer.index - outer.lo) * longest, done)
+            return simplify(maximum(first, 0), ranges)
+    message = f"{rows.name} over [{rows.lo}, {rows.hi}) is no window that {outer.name} moves on"
+    raise refuse("no-window", program, message, loop=rows.name)
+
+
+def _first(
+    index: tuple[Index, ...], rows: For, outer: For, program: Program, buffer: str
+) -> Index | None:
+    """The row that is written where `rows` is 0; None where rows are not written one by one."""
+    low: Index | None = None
+    for place in index:
+        if rows.name in variables(place):
+            rest = place - rows.index
+            if rows.name in variables(rest) or low is not None:
+                return None
+            low = rest
+        elif outer.name in variables(place):
+            raise _moves_aside(program, outer, buffer, place)
+    return low
+
+
+def _rises(index: Index, loop: str) -> bool:
+    """Whether an index never falls while `loop` runs on."""
+    for atom, factor in index.terms:
+        if loop not in variables(Index(((atom, 1),))):
+            continue
+        match atom:
+            case Var():
+                rises = True
+            case Min(a, b) | Max(a, b):
+                rises = _rises(a, loop) and _rises(b, loop)
+            case _:
+                rises = False
+        if factor < 0 or not rises:
+            return False
+    return True
 
 
 def _stores(rows: For, buffer: str) -> list[tuple[Index, ...]]:
@@ -105,6 +166,10 @@ def _move(
                 return None
             step = rest.coefficient(outer.name)
         elif outer.name in variables(place):
-            message = f"{buffer} is written at {place}, which moves with {outer.name} too"
-            raise refuse("moves-aside", program, message, loop=outer.name)
+            raise _moves_aside(program, outer, buffer, place)
     return step
+
+
+def _moves_aside(program: Program, outer: For, buffer: str, place: Index) -> ScheduleError:
+    message = f"{buffer} is written at {place}, which moves with {outer.name} too"
+    return refuse("moves-aside", program, message, loop=outer.name)

@@ -24,6 +24,7 @@ from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
 from ago.schedule.decisions import Choice
 from ago.schedule.decompose_reduction import decompose_reduction
+from ago.schedule.divide_axis import divide_axis
 from ago.schedule.fold_storage import fold_storage
 from ago.schedule.fuse_axes import fuse_axes
 from ago.schedule.inline import inline
@@ -55,6 +56,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         collapse,
         compute_at,
         decompose_reduction,
+        divide_axis,
         fold_storage,
         fuse_axes,
         inline,

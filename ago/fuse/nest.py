@@ -1,0 +1,156 @@
+"""Builds nests: producers are computed at the shared loop, slide along with it, and keep rings.
+
+Read `build_nest` first. It goes from the last piece to the first, since `compute_at` moves naive
+nests only; what becomes of each piece's own loops is for the caller to say, who may tile them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ago.fuse.footprint import Footprint, outer_axes
+from ago.fuse.legality import check_nest, check_plan
+from ago.fuse.pieces import Piece, find_pieces
+from ago.fuse.plan import FusionPlan, Nest
+from ago.ir.index import variables
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+from ago.schedule.compute_at import compute_at
+from ago.schedule.divide_axis import divide_axis
+from ago.schedule.fold_storage import fold_storage
+from ago.schedule.slide import slide
+from ago.schedule.store_at import store_at
+from ago.schedule.trace import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A piece at its place in a nest, its own loops still whole.
+
+    Attributes:
+        piece: The piece.
+        axis: The axis of its output that moves with the shared loop; the shared axis itself in the
+            last piece. None where none does.
+        kept: How many of its output's outermost axes other pieces, or its ring, depend on: their
+            loops stay as they are.
+    """
+
+    piece: Piece
+    axis: str | None
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNest:
+    """A legal nest with its shared loop made, and nothing computed at it yet.
+
+    Attributes:
+        nest: With the shared axis as the program has it now; block 1.
+        pieces: Its pieces in order of execution.
+        footprints: What an iteration reads of each producer, by stage.
+    """
+
+    nest: Nest
+    pieces: tuple[Piece, ...]
+    footprints: Mapping[str, Footprint]
+
+
+def fuse(program: Program, plan: FusionPlan) -> Schedule:
+    """Compute the stages of a naive program as a plan says; nothing is tiled.
+
+    Args:
+        program: A naive program.
+        plan: Names the stages that `find_pieces` leaves, such as one of `rank_plans`.
+
+    Returns:
+        The schedule, with the fused program and its trace.
+
+    Raises:
+        FusionError: The plan is illegal.
+    """
+    schedule = Schedule(program)
+    pieces = find_pieces(schedule)
+    check_plan(schedule.program, pieces, plan)
+    opened = [open_nest(schedule, pieces, nest) for nest in plan.nests]
+
+    def finish(seat: Seat) -> None:
+        if seat.piece.reduction is not None:
+            output = schedule.program.stage(seat.piece.output)
+            at = output.axes[max(seat.kept, 1) - 1].name
+            schedule.apply(compute_at, seat.piece.reduction, output.loop(at))
+
+    for nest in reversed(opened):
+        build_nest(schedule, nest, finish)
+    return schedule
+
+
+def open_nest(schedule: Schedule, pieces: Sequence[Piece], nest: Nest) -> OpenNest:
+    """Make the shared loop of a nest in a naive program.
+
+    Blocks, and an axis inside of others that cannot stay outside, need a loop of their own.
+
+    Args:
+        schedule: Of a naive program after `find_pieces`.
+        pieces: All its pieces.
+        nest: What is asked.
+
+    Raises:
+        FusionError: It is illegal.
+    """
+    program = schedule.program
+    found = check_nest(program, pieces, nest)
+    by_name = {piece.output: piece for piece in pieces}
+    members = tuple(by_name[stage] for stage in nest.stages)
+    outer = outer_axes(program, members, nest.axis)
+    names = [a.name for a in program.stage(nest.output).axes]
+    if nest.block > 1 or names.index(nest.axis) > len(outer):
+        schedule.apply(divide_axis, nest.output, nest.axis, nest.block, len(outer))
+        nest = replace(nest, axis=f"{nest.axis}_o", block=1)
+    return OpenNest(nest, members, found)
+
+
+def build_nest(schedule: Schedule, opened: OpenNest, finish: Callable[[Seat], None]) -> None:
+    """Compute the producers of a nest at its shared loop.
+
+    Args:
+        schedule: The schedule; the pieces' nests are still naive.
+        opened: The nest.
+        finish: Schedules a piece's own loops, and its reduction, once it has its place.
+    """
+    nest = opened.nest
+    output = schedule.program.stage(nest.output)
+    depth = [a.name for a in output.axes].index(nest.axis) + 1
+    finish(Seat(opened.pieces[-1], nest.axis, depth))
+    for piece in reversed(opened.pieces[:-1]):
+        stage = schedule.program.stage(piece.output)
+        schedule.apply(compute_at, stage.name, nest.loop)
+        finish(_seat(piece, stage, opened.footprints[stage.name]))
+    for placement in nest.producers:
+        _store(schedule, opened.footprints[placement.stage], placement.ring, nest.loop)
+
+
+def _seat(piece: Piece, stage: Stage, found: Footprint) -> Seat:
+    if found.dimension is None:
+        return Seat(piece, None, 0)
+    moving = variables(stage.index[found.dimension])
+    names = [a.name for a in stage.axes]
+    axis = next((n for n in names if stage.loop(n) in moving), None)
+    stays = axis is not None and (found.slides or found.is_clipped)
+    return Seat(piece, axis, names.index(axis) + 1 if stays and axis is not None else 0)
+
+
+def _store(schedule: Schedule, found: Footprint, ring: int, loop: str) -> None:
+    """Keep just what an iteration reads; where windows overlap, compute only new rows into a ring.
+
+    Producers come first: a window is plain only while its reader's own has not begun to slide.
+    """
+    if not (ring and found.slides):
+        schedule.apply(store_at, found.buffer, loop, "workspace")
+        return
+    assert found.dimension is not None
+    stage = schedule.program.stage(found.stage)
+    moving = variables(stage.index[found.dimension])
+    axis = next(a.name for a in stage.axes if stage.loop(a.name) in moving)
+    schedule.apply(slide, found.stage, axis, loop)
+    schedule.apply(fold_storage, found.buffer, found.dimension, loop)

@@ -1,0 +1,269 @@
+"""Enumerates the fusion plans of a program and ranks them by the analytic model.
+
+Read `rank_plans` first. A nest is a run of consecutive pieces and an axis of the last one's output;
+of each run the best axis and block count, and the best plan is the best choice of disjoint runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ago.errors import FusionError
+from ago.fuse.footprint import Footprint, footprints, outer_axes
+from ago.fuse.gain import Gain, nest_gain
+from ago.fuse.legality import check_nest, reads_of
+from ago.fuse.pieces import Piece
+from ago.fuse.plan import FusionPlan, Nest, Placement
+from ago.fuse.shape import roles, stage_loads
+from ago.ir.program import Program
+from ago.ir.value import Call, Load
+from ago.target import Target
+
+_LONGEST = 8
+"""Most pieces of a nest."""
+
+_TILE_ROWS = 4
+"""Fewest rows of a block where it takes the rows of register tiles."""
+
+_RUNNERS_UP = 8
+"""Most plans that are offered beside the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestChoice:
+    """A legal nest with what is known of it.
+
+    Attributes:
+        nest: Which pieces, where.
+        footprints: What an iteration reads of each producer, in the order of its producers.
+        gain: What the model expects.
+        complex: How many convolutions and matrix products it holds.
+    """
+
+    nest: Nest
+    footprints: tuple[Footprint, ...]
+    gain: Gain
+    complex: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPlan:
+    """A legal plan.
+
+    Attributes:
+        plan: The plan.
+        choices: Its nests with what is known of them.
+    """
+
+    plan: FusionPlan
+    choices: tuple[NestChoice, ...]
+
+    @property
+    def cycles(self) -> float:
+        """What the model expects to save; negative where fusion costs."""
+        return sum(choice.gain.cycles for choice in self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The plans of a program.
+
+    Attributes:
+        plans: Best first, by the model; one has all pieces apart.
+        refused: Nests that cannot be, each with the reason.
+    """
+
+    plans: tuple[RankedPlan, ...]
+    refused: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChoice:
+    """The plan that was taken for a program, among those it was chosen from.
+
+    Attributes:
+        taken: The plan.
+        ranking: All plans.
+    """
+
+    taken: RankedPlan
+    ranking: Ranking
+
+
+APART = RankedPlan(FusionPlan(), ())
+"""The plan in which every piece has a nest of its own."""
+
+
+NO_FUSION = FusionChoice(APART, Ranking((APART,), ()))
+"""Where nothing was to be chosen."""
+
+
+def rank_plans(
+    program: Program, pieces: Sequence[Piece], target: Target, *, intensive: bool = True
+) -> Ranking:
+    """Enumerate, prune and rank.
+
+    Args:
+        program: A naive program after `find_pieces`.
+        pieces: All its pieces.
+        target: The CPU: lanes and caches.
+        intensive: Whether a nest may hold several convolutions or matrix products.
+
+    Returns:
+        Legal plans, and what was refused. Nests whose working set is beyond L2 are not offered.
+    """
+    best: dict[tuple[int, int], NestChoice] = {}
+    singles: list[NestChoice] = []
+    refused: list[tuple[str, str]] = []
+    for first, last in _runs(program, pieces):
+        run = pieces[first : last + 1]
+        if not intensive and sum(is_complex(program, piece) for piece in run) > 1:
+            continue
+        choices = list(_choices(program, pieces, run, target, refused))
+        singles += choices
+        if choices:
+            best[first, last] = max(choices, key=lambda c: c.gain.cycles)
+    plans = [RankedPlan(FusionPlan((c.nest,)), (c,)) for c in singles]
+    plans.sort(key=lambda plan: -plan.cycles)
+    top = _best_segments(len(pieces), best)
+    offered = [top, APART, *plans[:_RUNNERS_UP]]
+    unique = list({str(plan.plan): plan for plan in offered}.values())
+    unique.sort(key=lambda plan: -plan.cycles)
+    return Ranking(tuple(unique), tuple(refused))
+
+
+def is_complex(program: Program, piece: Piece) -> bool:
+    """Whether a piece sums products of two tensors: a convolution or a matrix product."""
+    if piece.reduction is None:
+        return False
+    stage = program.stage(piece.reduction)
+    product = isinstance(stage.value, Call) and stage.value.function == "mul"
+    return product and len({load.buffer for load in stage_loads(stage)}) > 1
+
+
+def _runs(program: Program, pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """Runs of consecutive pieces in which every piece but the last is read by a later one only."""
+    buffers = [program.stage(piece.output).buffer for piece in pieces]
+    reads = [reads_of(program, piece) for piece in pieces]
+    readers = [[n for n, read in enumerate(reads) if buffer in read] for buffer in buffers]
+    for first in range(len(pieces)):
+        furthest = first
+        for last in range(first + 1, min(first + _LONGEST, len(pieces))):
+            found = readers[last - 1]
+            kept = program.buffer(buffers[last - 1]).scope == "workspace"
+            if not found or not kept:
+                break
+            furthest = max(furthest, max(readers[last - 1]))
+            if furthest <= last:
+                yield first, last
+
+
+def _choices(
+    program: Program,
+    pieces: Sequence[Piece],
+    run: Sequence[Piece],
+    target: Target,
+    refused: list[tuple[str, str]],
+) -> Iterator[NestChoice]:
+    """The best legal nest over each axis of the last piece."""
+    names = " + ".join(piece.output for piece in run)
+    ragged = next((p for p in run[:-1] if _is_ragged(program, p, target.lanes)), None)
+    if ragged is not None:
+        refused.append((names, f"the channels of {ragged.output} are no whole vectors"))
+        return
+    for axis, blocks in _shared_axes(program, run[-1], target.lanes):
+        try:
+            nests = list(_nests(program, pieces, run, (axis, blocks), target))
+        except FusionError as error:
+            refused.append((f"{names} at {axis}", f"{error.code}: {error.rule}"))
+            continue
+        if nests:
+            yield max(nests, key=lambda c: c.gain.cycles)
+
+
+def _nests(
+    program: Program,
+    pieces: Sequence[Piece],
+    run: Sequence[Piece],
+    where: tuple[str, Sequence[int]],
+    target: Target,
+) -> Iterator[NestChoice]:
+    """The legal nests over an axis, one for each block."""
+    axis, blocks = where
+    outer = outer_axes(program, run, axis)
+    for block in blocks:
+        found = footprints(program, run, axis, block, outer)
+        if not all(_moves_outermost(program, f, outer) for f in found.values()):
+            return
+        rings = (Placement(p.output, found[p.output].moving.window) for p in run[:-1])
+        nest = Nest(tuple(rings), run[-1].output, axis, block)
+        legal = check_nest(program, pieces, nest)
+        gain = nest_gain(program, run, nest, legal, target)
+        if gain.working_set <= target.l2_bytes:
+            ordered = tuple(legal[p.stage] for p in nest.producers)
+            count = sum(is_complex(program, piece) for piece in run)
+            yield NestChoice(nest, ordered, gain, count)
+
+
+def _shared_axes(program: Program, last: Piece, lanes: int) -> Iterator[tuple[str, list[int]]]:
+    """The axes whose loop may be shared, each with the blocks to try: divisors of its extent.
+
+    Whole vectors along the vectorised axis; of the axis that register tiles take as rows, whole
+    tiles, and none where the tiles would lose their rows to a loop further out.
+    """
+    output = program.stage(last.output)
+    reduction = None if last.reduction is None else program.stage(last.reduction)
+    part = roles(program, output, reduction, lanes)
+    if part is None:
+        return
+    long = [a for a in output.axes if a.extent > 1 and a.name != part.tile_axis]
+    for axis in output.axes:
+        least = 1
+        if axis.name == part.lane_axis:
+            least = lanes
+        elif axis.name == part.row_axis:
+            if len(long) > 1:
+                continue
+            least = _TILE_ROWS
+        blocks = [n for n in range(least, axis.extent // 2 + 1) if axis.extent % n == 0]
+        if axis.name == part.lane_axis:
+            blocks = [n for n in blocks if n % lanes == 0]
+        if blocks:
+            yield axis.name, blocks
+
+
+def _moves_outermost(program: Program, found: Footprint, outer: Sequence[str]) -> bool:
+    """Whether a producer moves along one dimension, and needs no loop in front of its own to wait.
+
+    A window that overlaps the one before, or an end, keeps the loops outside of it as they are.
+    """
+    if found.dimension is None or found.moving.step <= 0 or found.moving.window >= found.extent:
+        return False
+    if not (found.slides or found.is_clipped):
+        return True
+    return all(span.window == 1 for span in found.spans[: found.dimension])
+
+
+def _is_ragged(program: Program, piece: Piece, lanes: int) -> bool:
+    """Whether the vectorised axis of a piece is no whole number of vectors: rounding is not read."""
+    reduction = None if piece.reduction is None else program.stage(piece.reduction)
+    part = roles(program, program.stage(piece.output), reduction, lanes)
+    if part is None or part.lane_axis is None:
+        return part is None
+    return part.output.axis(part.lane_axis).extent % lanes != 0
+
+
+def _best_segments(count: int, best: dict[tuple[int, int], NestChoice]) -> RankedPlan:
+    """The disjoint runs that gain most together."""
+    value: list[tuple[float, tuple[NestChoice, ...]]] = [(0.0, ())]
+    for end in range(count):
+        options = [value[end]]
+        for (first, last), choice in best.items():
+            if last == end and choice.gain.cycles > 0:
+                before, chosen = value[first]
+                options.append((before + choice.gain.cycles, (*chosen, choice)))
+        value.append(max(options, key=lambda option: option[0]))
+    chosen = value[-1][1]
+    return RankedPlan(FusionPlan(tuple(c.nest for c in chosen)), chosen)
