@@ -201,9 +201,7 @@ def compile_subgraph(
     times.append(time.perf_counter())
     key = workload_key(lowered.program)
     if key not in schedules:
-        made = sketch_program(
-            lowered.program, target, intensive_fusion=options.intensive_fusion
-        )
+        made = sketch_program(lowered.program, target, intensive_fusion=options.intensive_fusion)
         schedule = made.schedule
         verify(schedule.program)
         schedules[key] = Scheduled(

@@ -131,7 +131,9 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
             break
         if other.extent > 1:
             known = footprints(program, pieces, other.name, 1, ())
-            if not all(f.dimension is not None and f.moving == Span(1, 0, 0) for f in known.values()):
+            if not all(
+                f.dimension is not None and f.moving == Span(1, 0, 0) for f in known.values()
+            ):
                 break
         found.append(other.name)
     return tuple(found)

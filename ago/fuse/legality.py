@@ -79,7 +79,9 @@ def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> dict[st
     for placement in nest.producers:
         if placement.stage not in found:
             hint = "leave it apart"
-            raise _error("unrelated", nest, (placement.stage,), "nothing in the nest reads it", hint)
+            raise _error(
+                "unrelated", nest, (placement.stage,), "nothing in the nest reads it", hint
+            )
         if placement.ring:
             _check_ring(program, found[placement.stage], placement.ring, nest)
     return found
@@ -99,7 +101,9 @@ def _members(pieces: Sequence[Piece], nest: Nest) -> list[Piece]:
     for stage in nest.stages:
         if stage not in by_name:
             hint = f"stages are {', '.join(by_name)}"
-            raise _error("unknown-stage", nest, (stage,), "no piece's result is written by it", hint)
+            raise _error(
+                "unknown-stage", nest, (stage,), "no piece's result is written by it", hint
+            )
         if nest.stages.count(stage) > 1:
             raise _error("repeated-stage", nest, (stage,), "it is named twice")
     return [by_name[stage] for stage in nest.stages]
@@ -183,7 +187,9 @@ def _check_ring(program: Program, found: Footprint, ring: int, nest: Nest) -> No
     names = (found.stage, _reader(program, found.buffer))
     apart = "ring 0 computes what an iteration reads anew"
     if found.dimension is None:
-        rule = f"each iteration reads [{_spans(found)}] of {found.buffer}: no single dimension moves"
+        rule = (
+            f"each iteration reads [{_spans(found)}] of {found.buffer}: no single dimension moves"
+        )
         raise _error("not-forward", nest, names, rule, apart)
     moving = found.moving
     if moving.step < 0:

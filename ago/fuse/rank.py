@@ -6,7 +6,6 @@ of each run the best axis and block count, and the best plan is the best choice 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,8 @@ from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
 from ago.fuse.shape import roles, stage_loads
 from ago.ir.program import Program
-from ago.ir.value import Call, Load
+from ago.ir.value import Call
+from ago.ir.value_types import buffer_types, is_real_stage
 from ago.target import Target
 
 _LONGEST = 8
@@ -169,9 +169,9 @@ def _choices(
 ) -> Iterator[NestChoice]:
     """The best legal nest over each axis of the last piece."""
     names = " + ".join(piece.output for piece in run)
-    ragged = next((p for p in run[:-1] if _is_ragged(program, p, target.lanes)), None)
-    if ragged is not None:
-        refused.append((names, f"the channels of {ragged.output} are no whole vectors"))
+    kept = next(((p, why) for p in run if (why := _stays_apart(program, p, run[-1], target))), None)
+    if kept is not None:
+        refused.append((names, f"{kept[0].output}: {kept[1]}"))
         return
     for axis, blocks in _shared_axes(program, run[-1], target.lanes):
         try:
@@ -246,8 +246,19 @@ def _moves_outermost(program: Program, found: Footprint, outer: Sequence[str]) -
     return all(span.window == 1 for span in found.spans[: found.dimension])
 
 
+def _stays_apart(program: Program, piece: Piece, last: Piece, target: Target) -> str:
+    """Why a piece cannot be scheduled in a nest; an empty string where it can."""
+    types = buffer_types(program.buffers)
+    names = [n for n in (piece.output, piece.reduction) if n is not None]
+    if not all(is_real_stage(program.stage(n), types) for n in names):
+        return "it is not made of float32"
+    if piece is not last and _is_ragged(program, piece, target.lanes):
+        return "its channels are no whole vectors"
+    return ""
+
+
 def _is_ragged(program: Program, piece: Piece, lanes: int) -> bool:
-    """Whether the vectorised axis of a piece is no whole number of vectors: rounding is not read."""
+    """Whether a piece's vectorised axis is no whole number of vectors: rounding is not read."""
     reduction = None if piece.reduction is None else program.stage(piece.reduction)
     part = roles(program, program.stage(piece.output), reduction, lanes)
     if part is None or part.lane_axis is None:

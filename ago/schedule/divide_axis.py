@@ -26,8 +26,8 @@ def divide_axis(program: Program, stage: str, axis: str, factor: int, place: int
 
     Requires:
         1. The stage and the axis exist (`unknown-stage`, `unknown-axis`); the stage is still its
-           naive nest (`stage-scheduled`) and no reduction (`divides-reduction`). It does not read other
-           elements of the buffer that it writes (`in-place`).
+           naive nest (`stage-scheduled`) and no reduction (`divides-reduction`). It does not read
+           other elements of the buffer that it writes (`in-place`).
         2. The factor is at least 1 and divides the extent (`split-not-exact`); the place is not
            behind the axis, and no axis has a new one's name (`bad-place`).
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ago.autoschedule import schedule_program
+from ago.autoschedule import sketch_program
 from ago.ir.lowering import LOWERINGS
 from ago.passes import fold_batch_norm
 from ago.schedule.chooser import RandomChooser
@@ -51,10 +51,10 @@ def test_many_random_graphs(cases, target):
 
 def test_random_schedules(monkeypatch):
     chooser = RandomChooser(0)
-    monkeypatch.setattr("ago.pipeline.schedule_program", _with(chooser))
+    monkeypatch.setattr("ago.pipeline.sketch_program", _with(chooser))
     cases = [case for case in GRAPH_CASES if "special" not in case.name]
     assert failures(cases, WIDEST[0]) == []
 
 
 def _with(chooser):
-    return lambda program, target: schedule_program(program, target, chooser)
+    return lambda program, target, **options: sketch_program(program, target, chooser, **options)

@@ -128,6 +128,13 @@ def _collapse(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, axes[first], axes[min(first + 1, len(axes) - 1)]
 
 
+def _divide_axis(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_stage(draw, program))
+    axes = [a.name for a in program.stage(stage).axes]
+    axis = _one(draw, [*axes, "none"])
+    return stage, axis, draw(st.sampled_from([1, 2, 3, 5, 7, 0])), draw(st.integers(0, 2))
+
+
 def _round_axis(draw: Draw, program: Program) -> tuple[object, ...]:
     stage = str(_stage(draw, program))
     axes = [a.name for a in program.stage(stage).axes]
@@ -232,6 +239,7 @@ _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
     "collapse": _collapse,
     "compute_at": _compute_at,
     "decompose_reduction": _stage_and_loop,
+    "divide_axis": _divide_axis,
     "fold_storage": _fold_storage,
     "fuse_axes": _fuse_axes,
     "inline": _only_stage,

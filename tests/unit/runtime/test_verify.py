@@ -9,7 +9,7 @@ import pytest
 
 import ago
 from ago import linking, pipeline
-from ago.autoschedule import schedule_program
+from ago.autoschedule import sketch_program
 from ago.errors import InputError, VerificationError
 from ago.frontend import GraphBuilder
 from ago.ir.graph import Graph
@@ -110,13 +110,13 @@ def test_a_wrong_weight_is_named_by_its_step():
 
 @pytest.mark.usefixtures("cold_cache")
 def test_a_wrong_fusion_is_named_by_its_nodes(monkeypatch):
-    def broken(program, target, chooser=None):
-        schedule = schedule_program(program, target, chooser)
+    def broken(program, target, **options):
+        made = sketch_program(program, target, **options)
         if {stage.name for stage in program.stages} >= {"conv", "add"}:
-            schedule.program = _shifted(schedule.program)
-        return schedule
+            made.schedule.program = _shifted(made.schedule.program)
+        return made
 
-    monkeypatch.setattr(pipeline, "schedule_program", broken)
+    monkeypatch.setattr(pipeline, "sketch_program", broken)
     with pytest.raises(VerificationError, match="fusion of body, join"):
         ago.optimize(small_graph(), partitioner="relay").verify()
 

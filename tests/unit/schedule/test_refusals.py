@@ -20,6 +20,7 @@ from ago.schedule.cache_write import cache_write
 from ago.schedule.chooser import ReplayChooser
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
+from ago.schedule.divide_axis import divide_axis
 from ago.schedule.inline import inline
 from ago.schedule.pack import pack
 from ago.schedule.peel import partition_loop, peel
@@ -249,6 +250,14 @@ CASES = [
         partial(round_axis, one_stage(Load("x", (AT_I, AT_J // 2)), shape=(4, 3)), "R", "j", 4),
         "R.j",
     ),
+    Case("unknown-stage", partial(divide_axis, CHAIN, "Z", "j", 2)),
+    Case("unknown-axis", partial(divide_axis, CHAIN, "R", "z", 2)),
+    Case("stage-scheduled", partial(divide_axis, split(CHAIN, "R.j", 2), "R", "i", 2)),
+    Case("divides-reduction", partial(divide_axis, MATMUL, "C", "j", 2)),
+    Case("split-not-exact", partial(divide_axis, CHAIN, "R", "j", 4)),
+    Case("split-not-exact", partial(divide_axis, CHAIN, "R", "j", 0)),
+    Case("bad-place", partial(divide_axis, CHAIN, "R", "j", 2, 2)),
+    Case("in-place", partial(divide_axis, scan(), "S", "j", 2)),
     Case("cannot-collapse", partial(collapse, CHAIN, "R", "j", "i")),
     Case("cannot-collapse", partial(collapse, CHAIN, "R", "i", "z")),
     Case("cannot-collapse", partial(collapse, RELU, "R", "i", "j")),

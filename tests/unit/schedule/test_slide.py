@@ -4,9 +4,12 @@ import pytest
 
 from ago.errors import ScheduleError
 from ago.ir.examples import smooth
+from ago.ir.index import evaluate, var
 from ago.ir.program import Program
+from ago.ir.value import Const, Load, Select, mul
 from ago.schedule.annotate import unroll
 from ago.schedule.compute_at import compute_at
+from ago.schedule.fold_storage import fold_storage
 from ago.schedule.peel import partition_loop
 from ago.schedule.reorder import reorder
 from ago.schedule.slide import slide
@@ -15,7 +18,7 @@ from ago.schedule.split import Tail, split
 from ago.schedule.store_at import store_at
 from ago.schedule.tree import find_loop
 from tests.support.schedules import assert_keeps, text
-from tests.support.subgraphs import convolution, pool
+from tests.support.subgraphs import buffers, convolution, pool, stage
 
 ORDERED: tuple[Tail, ...] = ("guard", "masked", "balance")
 
@@ -54,6 +57,48 @@ def test_rows_of_a_chain_with_padding() -> None:
     after = slide(compute_at(after, "P", "R.y"), "P", "y", "R.y")
     assert_keeps(program, after)
     assert_keeps(program, specialize(unroll(after, "P.x"), "P.y"))
+
+
+@pytest.mark.parametrize("size", [6, 7, 9])
+@pytest.mark.parametrize(("window", "stride", "border"), [(3, 1, 1), (3, 2, 1), (5, 1, 2)])
+def test_clipped_windows(size: int, window: int, stride: int, border: int) -> None:
+    program = bordered(size, window, stride, border)
+    after = slide(compute_at(program, "P", "S.y"), "P", "y", "S.y")
+    assert_keeps(program, after)
+    assert len(rows_computed(after)) == len(set(rows_computed(after)))
+    folded = fold_storage(after, "P", 0, "S.y")
+    assert folded.buffer("P").shape[0] == window
+    assert_keeps(program, folded)
+
+
+def bordered(size: int, window: int, stride: int, border: int) -> Program:
+    """`P = 2 X`, and sums `S` of windows of rows of `P` in which rows outside count nothing."""
+    out = (size + 2 * border - window) // stride + 1
+    first = stage("P", {"y": size}, "P", mul(Const(2.0), Load("X", (var("P.y"),))))
+    at = var("S.y") * stride + var("S.k") - border
+    second = stage(
+        "S",
+        {"y": out, "k": window},
+        "S",
+        Select((at, size - 1 - at), Load("P", (at,)), Const(0.0)),
+        function="add",
+        init=Const(0.0),
+        reduce=("k",),
+    )
+    made = buffers(X=("input", (size,)), S=("output", (out,)), P=("workspace", (size,)))
+    return Program.naive("bordered", made, (first, second))
+
+
+def rows_computed(program: Program) -> list[int]:
+    """The rows of `P` in the order in which they are computed."""
+    (outer,) = program.body
+    rows = find_loop(program, "P.y")
+    (leaf,) = rows.body
+    found = []
+    for y in range(outer.hi.const):
+        span = [evaluate(bound, {"S.y": y}) for bound in (rows.lo, rows.hi)]
+        found += [evaluate(leaf.index[0], {"S.y": y, "P.y": r}) for r in range(*span)]
+    return found
 
 
 @pytest.mark.parametrize("tail", ORDERED)

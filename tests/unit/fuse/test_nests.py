@@ -1,0 +1,141 @@
+"""Fused nests: what is computed where, and how much of it is kept."""
+
+import numpy as np
+import pytest
+
+from ago.autoschedule import sketch_program
+from ago.frontend import GraphBuilder
+from ago.fuse import FusionPlan, Nest, Placement, fuse, rank_plans
+from ago.fuse.pieces import find_pieces
+from ago.ir.verify import verify
+from ago.schedule.trace import Schedule
+from tests.support.fused import (
+    AVX2,
+    Choose,
+    apart,
+    inverted_residual,
+    keeps_outputs,
+    program_of,
+    weights,
+)
+
+
+def ranked(program):
+    """The pieces of a program, and its plans."""
+    schedule = Schedule(program)
+    pieces = find_pieces(schedule)
+    return pieces, rank_plans(schedule.program, pieces, AVX2)
+
+
+@pytest.fixture(params=[1, 2], scope="module")
+def program(request):
+    return program_of(inverted_residual(request.param))
+
+
+def by_rows(program, block=1):
+    """The plan that computes a whole inverted residual in blocks of rows."""
+    last = program.stages[-1].name
+    last = last if last == "add" else f"{last}_out"
+    stride = 12 // program.buffer("clip1").shape[1]
+    rings = Placement("pad", (block - 1) * stride + 3), Placement("clip1", block)
+    return FusionPlan((Nest(rings, last, "y", block),))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_a_ring_of_the_window(program, block):
+    plan = by_rows(program, block)
+    fused = fuse(program, plan).program
+    assert len(fused.body) == 1
+    assert fused.buffer("pad").shape[1] == plan.nests[0].producers[0].ring
+    assert fused.buffer("clip1").shape[1] == block
+    keeps_outputs(program, fused)
+
+
+def test_without_a_ring_rows_are_computed_again(program):
+    (nest,) = by_rows(program).nests
+    again = FusionPlan((Nest((Placement("pad", 0), Placement("clip1", 0)), nest.output, "y"),))
+    fused = fuse(program, again).program
+    assert fused.buffer("pad").shape[1] == 3
+    keeps_outputs(program, fused)
+
+
+@pytest.mark.parametrize("axis", ["y", "c"])
+def test_each_axis_can_be_shared(program, axis):
+    ring = 3 if axis == "y" else 8
+    nest = Nest((Placement("pad", ring),), "clip1", axis, 1 if axis == "y" else 8)
+    fused = fuse(program, FusionPlan((nest,))).program
+    verify(fused)
+    keeps_outputs(program, fused)
+
+
+def test_every_plan_is_scheduled_as_it_says(program):
+    offered = []
+    sketch_program(program, AVX2, Choose(lambda plans: offered.extend(plans) or plans[0]))
+    assert len(offered) > 4
+    for plan in offered:
+        made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: plan))
+        assert str(made.fusion.taken.plan) == plan
+        keeps_outputs(program, made.schedule.program)
+
+
+def test_apart_each_piece_has_its_own_nest(program):
+    schedule = sketch_program(program, AVX2, apart()).schedule
+    assert len(schedule.program.body) > 3
+    assert schedule.program.buffer("pad").shape == (1, 14, 14, 24)
+
+
+def test_without_intensive_fusion_one_convolution_a_nest(program):
+    schedule = Schedule(program)
+    pieces = find_pieces(schedule)
+    ranking = rank_plans(schedule.program, pieces, AVX2, intensive=False)
+    assert [str(plan.plan) for plan in ranking.plans] == ["apart"]
+
+
+def test_a_result_with_two_readers_stays_in_the_nest():
+    b = GraphBuilder("fork")
+    x = b.input("x", (1, 8, 12, 12))
+    y = b.relu(b.conv(x, weights(8, 8, 1, 1)))
+    left = b.conv(y, weights(8, 8, 1, 1))
+    right = b.conv(y, weights(8, 8, 3, 3), pads=1)
+    program = program_of(b.build(b.global_average_pool(b.add(left, right))))
+    _, ranking = ranked(program)
+    whole = [
+        plan for plan in ranking.plans if plan.choices and len(plan.choices[0].nest.stages) > 2
+    ]
+    assert whole
+    for plan in whole:
+        keeps_outputs(program, fuse(program, plan.plan).program)
+        made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: str(plan.plan)))
+        assert made.fusion.taken.plan == plan.plan
+        keeps_outputs(program, made.schedule.program)
+
+
+def test_matrix_products_share_blocks_of_rows():
+    b = GraphBuilder("products")
+    x = b.input("x", (16, 8))
+    y = b.relu(b.matmul(b.matmul(x, weights(8, 24)), weights(24, 8)))
+    graph = b.build(y)
+    from ago.ir.lowering import lower_nodes
+    from ago.pipeline import run_passes
+
+    whole = run_passes(graph, AVX2)
+    program = lower_nodes(whole, whole.nodes, whole.outputs, "products").program
+    _, ranking = ranked(program)
+    plans = [plan for plan in ranking.plans if plan.choices]
+    assert plans
+    for plan in plans:
+        made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: str(plan.plan)))
+        assert made.fusion.taken.plan == plan.plan
+        keeps_outputs(program, made.schedule.program)
+
+
+def test_plans_print_their_terms():
+    b = GraphBuilder("block")
+    x = b.input("x", (1, 16, 56, 56))
+    wide = b.relu6(b.conv(x, np.ones((96, 16, 1, 1), np.float32)))
+    y = b.conv(wide, np.ones((96, 1, 3, 3), np.float32), pads=1, group=96)
+    program = program_of(b.build(b.global_average_pool(y)))
+    _, ranking = ranked(program)
+    text = "\n".join(str(c.gain) for plan in ranking.plans for c in plan.choices)
+    assert "traffic" in text
+    assert "works on" in text
