@@ -30,8 +30,6 @@ from ago.target import Target
 from tests.support.cases import Case, merge
 
 SCOPE = Path(__file__).parents[1] / "onnx_backend" / "scope.txt"
-RTOL, ATOL = 1e-3, 2e-5
-"""Largest errors: relative to the element, and to the largest value of the output."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,25 @@ class Outcome:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Tolerance:
+    """How far an element may be from its value.
+
+    Attributes:
+        relative: Part of the element.
+        absolute: Part of the largest value of the output.
+    """
+
+    relative: float = 1e-3
+    absolute: float = 2e-5
+
+
 @dataclass
 class _Run:
     """Tests on their way."""
 
     options: Options
+    tolerance: Tolerance
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
 
@@ -119,19 +131,23 @@ def import_case(case: BackendCase) -> tuple[Graph, dict[str, np.ndarray]]:
 
 
 def run_backend(
-    cases: Sequence[BackendCase], target: Target, batch: int = 100
+    cases: Sequence[BackendCase],
+    target: Target,
+    tolerance: Tolerance = Tolerance(),
+    batch: int = 100,
 ) -> dict[str, Outcome]:
     """Compile tests, run them on this machine, and compare with ONNX's results.
 
     Args:
         cases: The tests.
         target: A target that this machine runs.
+        tolerance: Which results are right.
         batch: How many are compiled together.
 
     Returns:
         What became of each, by name.
     """
-    run = _Run(Options(target))
+    run = _Run(Options(target), tolerance)
     ready: list[tuple[BackendCase, Case]] = []
     for case in cases:
         try:
@@ -175,11 +191,13 @@ def _run_together(run: _Run, cases: Sequence[tuple[BackendCase, Case]]) -> None:
         return
     for case, made in cases:
         outputs = [found[f"{made.name}/{value}"] for value in made.graph.outputs]
-        problem = _difference(outputs, case.results)
+        problem = _difference(outputs, case.results, run.tolerance)
         run.outcomes[case.name] = Outcome("wrong", problem) if problem else Outcome("passes")
 
 
-def _difference(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> str:
+def _difference(
+    found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], tolerance: Tolerance
+) -> str:
     """How outputs differ, in words; empty if they agree."""
     if len(found) != len(wanted):
         return f"{len(found)} outputs for {len(wanted)}"
@@ -188,6 +206,7 @@ def _difference(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> st
             return f"output {number}: {ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
         a, b = ours.astype(np.float64), theirs.astype(np.float64)
         scale = np.abs(b[np.isfinite(b)]).max(initial=0.0)
-        if not np.allclose(a, b, rtol=RTOL, atol=ATOL * scale, equal_nan=True):
+        bounds = {"rtol": tolerance.relative, "atol": tolerance.absolute * scale}
+        if not np.allclose(a, b, **bounds, equal_nan=True):
             return f"output {number}: {a.ravel()[:4]} for {b.ravel()[:4]}"
     return ""
