@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import onnx
 
+_MOST_NESTED = 64
+"""Functions and branches inside each other, so that one that calls itself ends in an error."""
+
 
 def load(
     model: str | os.PathLike[str] | onnx.ModelProto,
@@ -68,6 +71,7 @@ class _Import:
         self._problems: list[str] = []
         self._doubtful: set[str] = set()  # made from what was refused: no cause of its own
         self._defining: RawNode | None = None  # the node whose definition is being imported
+        self._depth = 0
         self._reported: set[str] = set()
         self._open: list[str] = []  # inputs that would have to be constant
         self._guesses: dict[str, TensorType] | None = None
@@ -92,6 +96,9 @@ class _Import:
         return self._draft.finish(self._raw.name, self._raw.outputs)
 
     def _import_all(self, nodes: Sequence[RawNode]) -> None:
+        self._depth += 1
+        if self._depth > _MOST_NESTED:
+            raise ModelError(f"functions or branches are nested more than {_MOST_NESTED} deep")
         for node in nodes:
             try:
                 self._import(node)
@@ -101,11 +108,17 @@ class _Import:
                 self._guess_outputs(node)
             except ModelError as error:
                 raise ModelError(f"node {node.name!r} ({node.op}): {error}") from error
+        self._depth -= 1
 
     def _import(self, node: RawNode) -> None:
         """Compute a node, or append what it means; leave its outputs unknown where inputs are."""
         if not self._doubtful.isdisjoint(node.reads):
             self._doubtful.update(value for value in node.outputs if value)
+        function = self._raw.functions.get((node.domain, node.op))
+        if function is not None:
+            body = function(node)
+            self._import_all(inline(body, node.name, node.inputs, node.outputs, self._draft.fresh))
+            return
         unknown = unknown_attributes(node)
         if unknown:
             since = f"in opset {node.version}"

@@ -6,12 +6,14 @@ number alone is a reason to refuse one.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ago.errors import InputError, ModelError
+from ago.frontend.onnx_functions import local_functions
 from ago.frontend.onnx_nodes import Scope, opset_versions, read_nodes, read_weights
 from ago.frontend.onnx_tensors import element_type
 from ago.frontend.raw import RawInput, RawModel
@@ -19,6 +21,9 @@ from ago.ir.graph import TensorType
 
 if TYPE_CHECKING:
     import onnx
+
+_MOST_SHAPE_ELEMENTS = 64
+"""Elements of the largest weight that may be a shape."""
 
 
 def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
@@ -43,7 +48,6 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
         where = "the model"
     _require_model(model)
     _require_graph(model, where)
-    model = _inline_functions(model)
     graph = model.graph
     weights = read_weights(graph.initializer, graph.sparse_initializer, folder)
     scope = Scope(opset_versions(model.opset_import), folder)
@@ -53,6 +57,7 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
         outputs=tuple(info.name for info in graph.output),
         nodes=read_nodes(graph.node, scope),
         weights=weights,
+        functions=local_functions(model.functions),
         infer_types=lambda inputs: _infer_types(model, inputs),
     )
 
@@ -87,15 +92,6 @@ def _require_graph(model: onnx.ModelProto, where: str) -> None:
         raise ModelError(f"{where}: truncated, or not an ONNX file: it names no operator set")
 
 
-def _inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
-    if not model.functions:
-        return model
-    from onnx import inliner
-
-    inlined: onnx.ModelProto = inliner.inline_local_functions(model)
-    return inlined
-
-
 def _read_input(info: onnx.ValueInfoProto) -> RawInput:
     tensor = info.type.tensor_type
     dims = [_read_dim(dim) for dim in tensor.shape.dim]
@@ -114,9 +110,7 @@ def _infer_types(model: onnx.ModelProto, inputs: Mapping[str, TensorType]) -> di
     """Return the types that onnx can infer from the types of the inputs."""
     import onnx
 
-    fixed = onnx.ModelProto()
-    fixed.CopyFrom(model)
-    del fixed.graph.value_info[:]
+    fixed = _without_weights(model)
     for info in fixed.graph.input:
         if info.name in inputs:
             shape = info.type.tensor_type.shape
@@ -134,6 +128,25 @@ def _infer_types(model: onnx.ModelProto, inputs: Mapping[str, TensorType]) -> di
         if kind is not None:
             types[info.name] = kind
     return types
+
+
+def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with only the types of its large weights, so that it is small."""
+    import onnx
+
+    slim = onnx.ModelProto(ir_version=model.ir_version, functions=model.functions)
+    slim.opset_import.extend(model.opset_import)
+    slim.graph.name = model.graph.name
+    slim.graph.node.extend(model.graph.node)
+    slim.graph.input.extend(model.graph.input)
+    slim.graph.output.extend(model.graph.output)
+    for tensor in model.graph.initializer:
+        if math.prod(tensor.dims) <= _MOST_SHAPE_ELEMENTS:
+            slim.graph.initializer.append(tensor)
+        else:
+            kind = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            slim.graph.value_info.append(kind)
+    return slim
 
 
 def _closed_type(raw: RawInput) -> TensorType | None:

@@ -1,16 +1,24 @@
-"""Operators that ONNX itself defines in terms of others.
+"""Operators that ONNX itself, or a model, defines in terms of others.
 
-Read `function_body` first. Invariant: a body has its caller's attributes, or the operator's
+Read `function_body` first. Invariant: a body has its caller's attributes, or the function's
 defaults, in place of references to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ago.frontend.onnx_nodes import Scope, opset_versions, read_attributes, read_nodes, to_proto
-from ago.frontend.raw import RawGraph, RawNode
+from ago.frontend.onnx_nodes import (
+    Scope,
+    opset_versions,
+    plain_domain,
+    read_attributes,
+    read_nodes,
+    to_proto,
+)
+from ago.frontend.raw import LocalFunction, RawGraph, RawNode
 from ago.ir.graph import TensorType
 from ago.ir.tensor import numpy_dtype
 
@@ -32,11 +40,35 @@ def function_body(node: RawNode, types: Sequence[TensorType | None]) -> RawGraph
     if found is None:
         return None
     function, defaults = found
-    caller = {**defaults, **node.attrs}
+    return _read(function, {**defaults, **node.attrs})
+
+
+def local_functions(
+    functions: Iterable[onnx.FunctionProto],
+) -> dict[tuple[str, str], LocalFunction]:
+    """Return what the nodes of a model do that call its own functions.
+
+    Args:
+        functions: The model's functions.
+
+    Returns:
+        By domain and name, what gives a caller's body.
+    """
+    return {(plain_domain(f.domain), f.name): functools.partial(_local_body, f) for f in functions}
+
+
+def _local_body(function: onnx.FunctionProto, node: RawNode) -> RawGraph:
+    defaults = read_attributes(function.attribute_proto, Scope({}))
+    return _read(function, {**defaults, **node.attrs})
+
+
+def _read(function: onnx.FunctionProto, caller: Mapping[str, object]) -> RawGraph:
+    """Return a function's body with the caller's attributes."""
+    scope = Scope(opset_versions(function.opset_import), None, caller)
     return RawGraph(
         inputs=tuple(function.input),
         outputs=tuple(function.output),
-        nodes=read_nodes(function.node, Scope(opset_versions(function.opset_import), None, caller)),
+        nodes=read_nodes(function.node, scope),
         weights={},
     )
 

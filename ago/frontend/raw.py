@@ -85,6 +85,10 @@ class RawGraph:
         return tuple(value for value in dict.fromkeys((*read, *self.outputs)) if value not in known)
 
 
+LocalFunction: TypeAlias = Callable[[RawNode], RawGraph]
+"""A function of a model: from a node that calls it to its body."""
+
+
 @dataclass(frozen=True, slots=True)
 class RawInput:
     """One input of the file that is no weight.
@@ -111,6 +115,7 @@ class RawModel:
         outputs: Names of its outputs, in order; one may stand there twice.
         nodes: Its nodes in the file's order.
         weights: Its initializers.
+        functions: Its own functions, by domain and name.
         infer_types: Given types of the inputs, asks onnx for the types of all values that it can
             infer; only reports of unsupported nodes need it.
     """
@@ -120,4 +125,5 @@ class RawModel:
     outputs: tuple[str, ...]
     nodes: tuple[RawNode, ...]
     weights: Mapping[str, AnyArray]
+    functions: Mapping[tuple[str, str], LocalFunction]
     infer_types: Callable[[Mapping[str, TensorType]], Mapping[str, TensorType]]

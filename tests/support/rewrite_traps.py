@@ -1,7 +1,8 @@
 """Models on which a careless rewrite changes the result.
 
 Read `TRAPS` first. Each is a few nodes around one rewrite: batch norm folded into a convolution
-that something else reads as well, padding merged where it is no zero, a pattern replaced by another.
+that something else reads as well, padding merged where it is no zero, a pattern that looks like
+another.
 """
 
 from __future__ import annotations

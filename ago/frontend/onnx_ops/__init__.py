@@ -4,7 +4,7 @@ Read `find_translator` first. Invariant: a node is read by the meaning of its ow
 versions newer than any listed here read as the newest.
 """
 
-from ago.frontend.onnx_ops import arithmetic, shapes, windows
+from ago.frontend.onnx_ops import arithmetic, shapes, transposed, windows
 from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError, Translator
 from ago.frontend.raw import RawNode
 
@@ -12,6 +12,7 @@ __all__ = ["Canonical", "Context", "Expansion", "RefusalError", "find_translator
 
 _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **windows.TRANSLATORS,
+    **transposed.TRANSLATORS,
     **arithmetic.TRANSLATORS,
     **shapes.TRANSLATORS,
 }
