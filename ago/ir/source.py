@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 
-from ago.ir.index import Atom, FloorDiv, Index, Max, Min, Mod, Var, variables
+from ago.ir.index import Atom, FloorDiv, Index, Lookup, Max, Min, Mod, Var, variables
 from ago.ir.naming import loop_identifiers
 from ago.ir.program import Program
 
-_INDEX_FUNCTIONS = ("as_index", "maximum", "minimum", "var")
+_INDEX_FUNCTIONS = ("as_index", "lookup", "maximum", "minimum", "var")
 
 
 def program_source(program: Program, function: str) -> tuple[list[str], list[str]]:
@@ -123,3 +123,5 @@ class _Source:
                 return f"(({self._index(value)}) // {divisor})"
             case Mod(value, divisor):
                 return f"(({self._index(value)}) % {divisor})"
+            case Lookup(table, place):
+                return f"lookup({table}, {self._index(place)})"

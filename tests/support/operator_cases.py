@@ -14,6 +14,7 @@ import numpy as np
 
 from ago.frontend import GraphBuilder, Value
 from tests.support.cases import Body, Case, make_case, special
+from tests.support.movement_cases import MOVEMENT_TABLES
 
 Tail = Callable[[GraphBuilder, np.random.Generator, Value], Value]
 
@@ -279,5 +280,6 @@ TABLES: Mapping[str, tuple[Case, ...]] = {
     "reductions": _table(_reductions()),
     "elementwise": _table(_elementwise()),
     "movements": _table(_movements()),
+    **MOVEMENT_TABLES,
 }
 """Cases by the kind of their operator."""

@@ -4,7 +4,15 @@ Read `find_translator` first. Invariant: a node is read by the meaning of its ow
 versions newer than any listed here read as the newest.
 """
 
-from ago.frontend.onnx_ops import arithmetic, shapes, transposed, windows
+from ago.frontend.onnx_ops import (
+    arithmetic,
+    movement,
+    padding,
+    reductions,
+    shapes,
+    transposed,
+    windows,
+)
 from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError, Translator
 from ago.frontend.raw import RawNode
 
@@ -15,6 +23,9 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **transposed.TRANSLATORS,
     **arithmetic.TRANSLATORS,
     **shapes.TRANSLATORS,
+    **movement.TRANSLATORS,
+    **padding.TRANSLATORS,
+    **reductions.TRANSLATORS,
 }
 
 

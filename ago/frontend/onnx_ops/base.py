@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -197,6 +197,18 @@ class Expansion:
 
 
 Translator: TypeAlias = Callable[[RawNode, Context], Canonical | Expansion]
+
+
+ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.float32),
+    2: np.dtype(np.uint8),
+    3: np.dtype(np.int8),
+    6: np.dtype(np.int32),
+    7: np.dtype(np.int64),
+    9: np.dtype(np.bool_),
+    11: np.dtype(np.float64),
+}
+"""ONNX's numbers of the element types that an attribute may ask for."""
 
 
 def int_attr(node: RawNode, name: str, default: int) -> int:

@@ -19,6 +19,9 @@ from ago.ir.value import Condition, Load, Value
 TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
 """Names of a window's reduce axes, by the number of its spatial axes."""
 
+Reader = Callable[[Sequence[Index]], Load]
+"""Loads the element at a logical index."""
+
 _AXIS_NAMES = {4: ("n", "c", "y", "x"), 3: ("n", "c", "x"), 2: ("n", "c"), 1: ("c",)}
 
 
@@ -122,10 +125,10 @@ class Lowering:
         axes: Sequence[Axis],
         value: Value,
         *,
-        reduce: str,
-        init: Value,
+        reduce: str | None = None,
+        init: Value | None = None,
     ) -> str:
-        """Add a reduction stage into a buffer of its own, one dimension a spatial axis."""
+        """Add a stage into a buffer of its own, one dimension a spatial axis; returns its name."""
         spatial = [a for a in axes if a.kind == "spatial"]
         index = tuple(var(f"{stage}.{a.name}") for a in spatial)
         self.extra.append(Buffer(stage, tuple(a.extent for a in spatial), "workspace"))
@@ -167,6 +170,29 @@ class Lowering:
         self.externs.append(
             Extern(stage, node.op, node.attrs, read, written, own, function, node.name)
         )
+
+    def reordered(self, node: Node, value: str, order: Sequence[int], role: str) -> Reader:
+        """What loads a value whose logical axes lie in the given order, the last one contiguous.
+
+        A constant is packed for its reader anyway, and one that lies so is read in place; another
+        one is copied by a stage of its own.
+
+        Args:
+            node: Its reader.
+            value: Name of the value in the graph.
+            order: Its logical axes from the slowest to the fastest.
+            role: What to call the buffer if it enters the subgraph here.
+        """
+        kind = self.types(value)
+        long = [axis for axis in order if kind.shape[axis] > 1]
+        lies = [axis for axis in layout_of(kind).order if kind.shape[axis] > 1]
+        if value in self.constants or lies[-1:] == long[-1:]:
+            return lambda index: self.load(value, index, role)
+        stage = self.stage_name("reorder")
+        axes = [Axis(f"i{axis}", kind.shape[axis]) for axis in order]
+        place = [var(f"{stage}.i{axis}") for axis in range(kind.rank)]
+        self.temporary(node, stage, axes, self.load(value, place, role))
+        return lambda index: Load(stage, tuple(as_index(index[axis]) for axis in order))
 
     def _declare(self, value: str, name: str, scope: Scope) -> None:
         kind = self.types(value)
