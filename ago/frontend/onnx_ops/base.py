@@ -261,6 +261,34 @@ def ints_attr(node: RawNode, name: str) -> tuple[int, ...] | None:
     return value
 
 
+def floats_attr(node: RawNode, name: str) -> tuple[float, ...] | None:
+    """Return an attribute that is a list of numbers, or None where the file gives none.
+
+    Raises:
+        ModelError: If the file gives something else.
+    """
+    value = node.attrs.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or not all(isinstance(item, int | float) for item in value):
+        raise ModelError(f"attribute {name!r} must be a list of numbers, not {value!r}")
+    return tuple(float(item) for item in value)
+
+
+def strs_attr(node: RawNode, name: str) -> tuple[str, ...] | None:
+    """Return an attribute that is a list of strings, or None where the file gives none.
+
+    Raises:
+        ModelError: If the file gives something else.
+    """
+    value = node.attrs.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+        raise ModelError(f"attribute {name!r} must be a list of strings, not {value!r}")
+    return value
+
+
 def axis_in_range(axis: int, rank: int) -> int:
     """Return an axis counted from the front; negative ones count from the end.
 

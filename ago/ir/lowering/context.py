@@ -147,7 +147,7 @@ class Lowering:
         Args:
             node: The node; its inputs are passed in order, absent ones as null pointers.
             function: What is called.
-            roles: What to call the buffer of each input.
+            roles: What to call the buffer of each input that the operator may have.
             scratch: Name, elements and element type of each array for the function's own use.
         """
         stage = self._fresh(function.name.removeprefix("ago_"))
@@ -162,9 +162,10 @@ class Lowering:
             Buffer(self._fresh(name), (size,), "workspace", dtype) for name, size, dtype in scratch
         ]
         self.extra.extend(temporaries)
+        absent = ("",) * (len(roles) - len(node.inputs))
         read, written = (
             tuple(self.buffers[v].name if v else "" for v in values)
-            for values in (node.inputs, node.outputs)
+            for values in (node.inputs + absent, node.outputs)
         )
         own = tuple(b.name for b in temporaries)
         self.externs.append(

@@ -12,6 +12,7 @@ from ago.ir.ops import (
     movement,
     padding,
     pool,
+    recurrent,
     reduce,
     sampling,
 )
@@ -21,6 +22,10 @@ __all__ = ["OPERATORS", "Array", "Attrs", "Kind", "Operator"]
 
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
-    for family in (*(conv, matmul, elementwise, pool, reduce, movement, padding, blocks, sampling),)
+    for family in (
+        *(conv, matmul, elementwise, pool, reduce, movement, padding, blocks, sampling),
+        recurrent,
+        sampling,
+    )
     for operator in family.OPERATORS
 }

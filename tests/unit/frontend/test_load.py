@@ -425,7 +425,7 @@ def test_an_attribute_that_the_operator_does_not_have_is_reported():
 
 def test_a_report_shows_the_attributes_shortened():
     node = helper.make_node(
-        "LSTM", ["x", "w", "r"], ["y"], name="lstm", hidden_size=3, activations=["Sigmoid"] * 9
+        "Swirl", ["x", "w", "r"], ["y"], name="swirl", hidden_size=3, activations=["Sigmoid"] * 9
     )
     shapes = {"x": (1, 1, 2), "w": (1, 12, 2), "r": (1, 12, 3)}
     with pytest.raises(UnsupportedError) as error:
