@@ -14,7 +14,7 @@ import numpy as np
 
 from ago.frontend import GraphBuilder, Value
 from tests.support.cases import Body, Case, make_case, special
-from tests.support.movement_cases import MOVEMENT_TABLES
+from tests.support.normalise_cases import normalisations
 
 Tail = Callable[[GraphBuilder, np.random.Generator, Value], Value]
 
@@ -280,6 +280,6 @@ TABLES: Mapping[str, tuple[Case, ...]] = {
     "reductions": _table(_reductions()),
     "elementwise": _table(_elementwise()),
     "movements": _table(_movements()),
-    **MOVEMENT_TABLES,
+    "normalisations": _table(normalisations()),
 }
 """Cases by the kind of their operator."""

@@ -4,17 +4,7 @@ Read `find_translator` first. Invariant: a node is read by the meaning of its ow
 versions newer than any listed here read as the newest.
 """
 
-from ago.frontend.onnx_ops import (
-    arithmetic,
-    movement,
-    padding,
-    recurrent,
-    reductions,
-    sampling,
-    shapes,
-    transposed,
-    windows,
-)
+from ago.frontend.onnx_ops import arithmetic, normalise, shapes, transposed, windows
 from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError, Translator
 from ago.frontend.raw import RawNode
 
@@ -25,11 +15,7 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **transposed.TRANSLATORS,
     **arithmetic.TRANSLATORS,
     **shapes.TRANSLATORS,
-    **sampling.TRANSLATORS,
-    **recurrent.TRANSLATORS,
-    **movement.TRANSLATORS,
-    **padding.TRANSLATORS,
-    **reductions.TRANSLATORS,
+    **normalise.TRANSLATORS,
 }
 
 

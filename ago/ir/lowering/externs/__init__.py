@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 
 from ago.ir.graph import Node
 from ago.ir.lowering.context import Lowering
-from ago.ir.lowering.externs import recurrent, sampling
+from ago.ir.lowering.externs import sampling
 
 __all__ = ["EXTERNS"]
 
 EXTERNS: Mapping[str, Callable[[Node, Lowering], None]] = {
-    **recurrent.EXTERNS,
     **sampling.EXTERNS,
 }
