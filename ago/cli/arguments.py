@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import numpy as np
+import numpy.typing as npt
 
 from ago.cli.console import working
 from ago.frontend import load
@@ -29,6 +31,7 @@ class Request:
         options: Target and more.
         dims: Sizes of symbolic dimensions.
         shapes: Shapes that replace those of inputs.
+        constants: Values of inputs that are the same in every call.
         json: Whether the answer is wanted as JSON.
     """
 
@@ -36,6 +39,7 @@ class Request:
     options: Options
     dims: dict[str, int]
     shapes: dict[str, tuple[int, ...]]
+    constants: dict[str, npt.NDArray[np.generic]]
     json: bool
 
     def load(self) -> Graph:
@@ -49,7 +53,7 @@ class Request:
         if self.model in MODELS:
             return MODELS[self.model]()
         with working(f"reading {self.model}"):
-            return load(self.model, dims=self.dims, shapes=self.shapes)
+            return load(self.model, self.dims, self.shapes, self.constants)
 
 
 def parse_pairs(texts: Sequence[str], example: str) -> dict[str, str]:
@@ -92,6 +96,24 @@ def _shapes(
     return {name: tuple(_size(part) for part in text.split(",")) for name, text in pairs.items()}
 
 
+def _constants(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Read `rate=16000`, `shape=1,-1` or `mask=mask.npy` as arrays."""
+    pairs = parse_pairs(texts, "rate=16000")
+    return {name: _array(text) for name, text in pairs.items()}
+
+
+def _array(text: str) -> npt.NDArray[np.generic]:
+    try:
+        if text.endswith(".npy"):
+            return np.asarray(np.load(text, allow_pickle=False))
+        numbers = [float(part) if "." in part else int(part) for part in text.split(",")]
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{text!r} is neither numbers nor a .npy file: {error}") from error
+    return np.array(numbers)
+
+
 def _size(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise click.BadParameter(f"{text!r} is not a size: give a whole number from 1")
@@ -124,6 +146,14 @@ _PARAMETERS = (
         help="Another shape for an input, such as input=1,3,224,224.",
     ),
     click.option(
+        "--constant",
+        "constants",
+        multiple=True,
+        callback=_constants,
+        metavar="NAME=VALUE",
+        help="Value of an input that is the same in every call: rate=16000, shape=1,-1, x.npy.",
+    ),
+    click.option(
         "--intensive-fusion/--no-intensive-fusion",
         default=True,
         show_default=True,
@@ -142,12 +172,13 @@ def model_options(function: Callable[..., None]) -> Callable[..., None]:
         target: str,
         dims: dict[str, int],
         shapes: dict[str, tuple[int, ...]],
+        constants: dict[str, npt.NDArray[np.generic]],
         intensive_fusion: bool,
         json: bool,
         **own: object,
     ) -> None:
         options = Options(resolve_target(target), intensive_fusion=intensive_fusion)
-        function(Request(model, options, dims, shapes, json), **own)
+        function(Request(model, options, dims, shapes, constants, json), **own)
 
     for parameter in reversed(_PARAMETERS):
         command = parameter(command)

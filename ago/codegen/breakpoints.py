@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ago.ir.bounds import Interval, Ranges, interval
-from ago.ir.index import FloorDiv, Index, Max, Min, Mod, Var, variables
+from ago.ir.index import FloorDiv, Index, Lookup, Max, Min, Mod, Var, variables
 
 _MOST = 64
 """Breakpoints of one index and loop that are worth solving for."""
@@ -48,6 +48,8 @@ def kinks(index: Index, scope: Scope) -> set[int]:
                 found |= kinks(a, scope) | kinks(b, scope) or crossings(_ties(atom), scope)
             case FloorDiv(value, divisor) | Mod(value, divisor):
                 found |= kinks(value, scope) or _multiples(value, divisor, scope)
+            case Lookup(_, place):
+                found |= kinks(place, scope)
     return found
 
 

@@ -6,15 +6,17 @@ Everything here is a pure function from a value to text. Integer expressions use
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from ago.ir.bounds import Ranges, interval
 from ago.ir.functions import INTEGERS, SIGNED
-from ago.ir.index import Atom, FloorDiv, Index, Max, Min, Mod, Var
+from ago.ir.index import Atom, FloorDiv, Index, Lookup, Max, Min, Mod, Table, Var
 
 HELPERS: Mapping[str, str] = {
     "ago_min": (
@@ -172,3 +174,18 @@ def _atom_text(atom: Atom, names: Mapping[str, str], ranges: Ranges) -> str:
                 simple = text if text.isidentifier() else f"({text})"
                 return f"({simple} {'/' if floor else '%'} {divisor})"
             return f"{'ago_floordiv' if floor else 'ago_mod'}({text}, {divisor})"
+        case Lookup(table, place):
+            return f"{table_name(table)}[{index_text(place, names, ranges)}]"
+
+
+def table_name(table: Table) -> str:
+    """The C identifier of a table, the same for equal tables everywhere."""
+    digest = hashlib.sha256(str(table).encode()).hexdigest()
+    return f"table_{digest[:12]}"
+
+
+def table_lines(table: Table) -> list[str]:
+    """The definition of a table in C, static in its function."""
+    width = "int32_t" if max(map(abs, table.entries)) < 2**31 else "int64_t"
+    head = f"static const {width} {table_name(table)}[{len(table.entries)}] = {{"
+    return [head, *textwrap.wrap(", ".join(map(str, table.entries)), 90), "};"]

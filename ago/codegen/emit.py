@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from ago.codegen.ctext import C_TYPES, HELPERS, Names, used_helpers
+from ago.codegen.ctext import C_TYPES, HELPERS, Names, table_lines, table_name, used_helpers
 from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.extern import extern_call
 from ago.codegen.interleave import interleave
@@ -23,7 +23,8 @@ from ago.codegen.select import select
 from ago.errors import CodegenError
 from ago.ir import value as ir
 from ago.ir.extern import Extern
-from ago.ir.nest import Buffer, Prefetch, leaves, walk
+from ago.ir.index import Index, Table, tables
+from ago.ir.nest import Buffer, Prefetch, leaves, map_stmt_indices, walk
 from ago.ir.program import Program
 from ago.target import Target
 
@@ -126,7 +127,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     tree = replace(tree, body=keep_loads(body, tree.pointers, target.vector_registers))
     signature = _signature(name, arguments, buffers)
     statements = print_tree(resolved, tree, intrinsics, names, buffers)
-    code = f"{signature} {{\n{statements}}}\n"
+    code = f"{signature} {{\n{_tables(resolved, statements)}{statements}}}\n"
     text = f"{_comment(program, target)}{code}"
     known = HELPERS.keys() | ELEMENT_HELPERS.keys() | intrinsics.helpers.keys()
     helpers = used_helpers(code, known)
@@ -177,6 +178,22 @@ def _signature(name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str]
     if len(line) <= _WIDTH:
         return line
     return f"void {name}(\n    " + ",\n    ".join(parts) + ")"
+
+
+def _tables(program: Program, statements: str) -> str:
+    """Definitions of the constant tables that the statements look up."""
+    found: dict[Table, None] = {}
+
+    def note(index: Index) -> Index:
+        found.update(dict.fromkeys(tables(index)))
+        return index
+
+    for stmt in program.body:
+        map_stmt_indices(stmt, note)
+    lines = [
+        line for table in found if table_name(table) in statements for line in table_lines(table)
+    ]
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def _comment(program: Program, target: Target) -> str:

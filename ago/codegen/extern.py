@@ -39,6 +39,6 @@ def _literal(value: CValue) -> str:
         case float():
             return float_literal(value)
         case tuple():
-            return f"{{{', '.join(map(str, value)) or 0}}}"
+            return f"{{{', '.join(map(_literal, value)) or 0}}}"
         case _:
             return str(int(value)) if isinstance(value, bool) else str(value)

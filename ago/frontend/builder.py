@@ -318,7 +318,8 @@ f32[1,4,4,4]
             value: The border's value.
             name: Name of the node and of its result.
         """
-        attrs = {"pads": tuple(int(pad) for pad in pads), "value": float(value)}
+        amounts = tuple(int(pad) for pad in pads)
+        attrs = {"mode": "constant", "pads": amounts, "value": float(value)}
         return self._simple("Pad", attrs, name, x=x)
 
     def concat(self, parts: Sequence[Value], axis: int, *, name: str = "") -> Value:

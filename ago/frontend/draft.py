@@ -84,8 +84,8 @@ class GraphDraft:
             outputs: Names of its outputs; `""` where unused.
 
         Raises:
-            RefusalError: If an operator has no rule for its inputs' elements, or not so many
-                outputs.
+            RefusalError: If an operator has not so many outputs.
+            ElementTypeError: If an operator has no rule for its inputs' elements.
             ModelError: If an operator does not fit its inputs.
         """
         if isinstance(meaning, Canonical):
@@ -117,10 +117,7 @@ class GraphDraft:
 
     def _append(self, name: str, meaning: Canonical, outputs: Sequence[str]) -> None:
         kinds = [self.types[value] if value else None for value in meaning.inputs]
-        try:
-            types = OPERATORS[meaning.op].infer(kinds, meaning.attrs)
-        except ElementTypeError as error:
-            raise RefusalError(str(error)) from error
+        types = OPERATORS[meaning.op].infer(kinds, meaning.attrs)
         _require_outputs(outputs, len(types))
         absent = [""] * (len(types) - len(outputs))
         names = [

@@ -14,7 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ago.errors import ModelError
-from ago.frontend.onnx_ops.base import RefusalError, axis_in_range, int_attr, ints_attr
+from ago.frontend.onnx_ops.base import (
+    ELEMENT_TYPES,
+    RefusalError,
+    axis_in_range,
+    int_attr,
+    ints_attr,
+)
 from ago.frontend.onnx_ops.shapes import resolve_shape, squeezed_shape, unsqueezed_shape
 from ago.frontend.raw import AnyArray, RawNode
 from ago.ir.evaluate import is_modest
@@ -158,7 +164,7 @@ def _expand(node: RawNode, arrays: Arrays) -> AnyArray | None:
 
 
 def _cast(node: RawNode, arrays: Arrays) -> AnyArray | None:
-    dtype = _ELEMENT_TYPES.get(int_attr(node, "to", 0))
+    dtype = ELEMENT_TYPES.get(int_attr(node, "to", 0))
     return None if dtype is None else _array(arrays, 0).astype(dtype)
 
 
@@ -204,17 +210,6 @@ def _unary(function: Callable[[Any], Any]) -> Folder:
 def _where(node: RawNode, arrays: Arrays) -> AnyArray:
     return np.where(_array(arrays, 0), _array(arrays, 1), _array(arrays, 2))
 
-
-# ONNX's numbers of the element types that a Cast may ask for.
-_ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
-    1: np.dtype(np.float32),
-    2: np.dtype(np.uint8),
-    3: np.dtype(np.int8),
-    6: np.dtype(np.int32),
-    7: np.dtype(np.int64),
-    9: np.dtype(np.bool_),
-    11: np.dtype(np.float64),
-}
 
 _FOLDERS: dict[str, Folder] = {
     "Add": _binary(np.add),

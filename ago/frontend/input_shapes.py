@@ -83,6 +83,8 @@ def _fitting(entry: RawInput, value: npt.ArrayLike) -> AnyArray:
         array = np.asarray(value).astype(numpy_dtype(entry.dtype), casting="same_kind")
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} does not fit elements of type {entry.dtype}: {error}") from error
+    if array.size == 1 and entry.dims is not None:
+        array = array.reshape((1,) * len(entry.dims))  # a number may stand for a list of one
     wanted = [n if isinstance(n, int) else -1 for n in entry.dims or ()]
     same_rank = len(wanted) == array.ndim
     if entry.dims is not None and not (

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ago.errors import ModelError, UnsupportedError
+from ago.errors import ElementTypeError, ModelError, UnsupportedError
 from ago.frontend.control import unfold
 from ago.frontend.draft import GraphDraft
 from ago.frontend.folding import fold, fold_type
@@ -103,12 +103,17 @@ class _Import:
             try:
                 self._import(node)
             except RefusalError as refusal:
-                if refusal.value not in self._doubtful:
-                    self._report(node, self._with_hint(refusal))
-                self._guess_outputs(node)
+                self._refuse(node, refusal)
+            except ElementTypeError as error:
+                self._refuse(node, RefusalError(str(error)))
             except ModelError as error:
                 raise ModelError(f"node {node.name!r} ({node.op}): {error}") from error
         self._depth -= 1
+
+    def _refuse(self, node: RawNode, refusal: RefusalError) -> None:
+        if refusal.value not in self._doubtful:
+            self._report(node, self._with_hint(refusal))
+        self._guess_outputs(node)
 
     def _import(self, node: RawNode) -> None:
         """Compute a node, or append what it means; leave its outputs unknown where inputs are."""

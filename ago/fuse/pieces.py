@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
+from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import loads
@@ -75,6 +76,7 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
     Not one that takes elements now from here, now from there, as a Concat does: most of its tiles
     need nothing of the reduction. Nor one that regroups its axes: a tile of it is no tile of them.
     Nor one of another type behind a reduction in float32, which would no longer be a vector.
+    Nor one that takes them on one side of a diagonal: that is no box of tiles.
     """
     if program.buffer(reduction.buffer).scope == "output":
         return None
@@ -94,5 +96,6 @@ def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str])
         if load.buffer == reduction.buffer
         for index in load.index
     )
-    chooses = len({guard for _, guard in loads(reader.value)}) > 1
-    return reader.name if once and plain and not chooses else None
+    guards = {guard for _, guard in loads(reader.value)}
+    box = all(len(variables(part)) <= 1 for guard in guards for part in guard)
+    return reader.name if once and plain and box and len(guards) <= 1 else None

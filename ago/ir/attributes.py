@@ -90,3 +90,28 @@ def read_str(attrs: Mapping[str, object], name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"attribute {name!r} must be a string, not {value!r}")
     return value
+
+
+def read_strs(attrs: Mapping[str, object], name: str) -> tuple[str, ...]:
+    """Return the attribute `name`, a sequence of strings.
+
+    Raises:
+        TypeError: If it is anything else.
+    """
+    value = attrs[name]
+    if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
+        raise TypeError(f"attribute {name!r} must be a sequence of strings, not {value!r}")
+    return tuple(value)
+
+
+def read_floats(attrs: Mapping[str, object], name: str) -> tuple[float, ...]:
+    """Return the attribute `name`, a sequence of numbers, as floats.
+
+    Raises:
+        TypeError: If it is anything else.
+    """
+    value = attrs[name]
+    numbers = isinstance(value, tuple | list) and all(isinstance(v, int | float) for v in value)
+    if not isinstance(value, tuple | list) or not numbers:
+        raise TypeError(f"attribute {name!r} must be a sequence of numbers, not {value!r}")
+    return tuple(float(item) for item in value)

@@ -14,6 +14,7 @@ from ago.ir.index import (
     Atom,
     FloorDiv,
     Index,
+    Lookup,
     Max,
     Min,
     Mod,
@@ -68,6 +69,8 @@ def _atom_interval(atom: Atom, ranges: Ranges) -> Interval:
             if low // divisor == high // divisor:
                 return low % divisor, high % divisor
             return 0, divisor - 1
+        case Lookup(table, place):
+            return table.interval(*interval(place, ranges))
 
 
 def loop_interval(loop: For, ranges: Ranges) -> Interval:
@@ -183,10 +186,12 @@ def _extreme_atom(atom: Atom, name: str, first: Index, last: Index, *, want_high
             return maximum(inner(a), inner(b))
         case FloorDiv(value, divisor):
             return inner(value) // divisor
-        case Mod(value, divisor):
-            if name not in variables(value):
-                return Index(((atom, 1),))
-            return Index((), divisor - 1 if want_high else 0)
+        case Mod(_, divisor):
+            ends = (0, divisor - 1)
+        case Lookup(table, _):
+            ends = (min(table.entries), max(table.entries))
+    whole = Index(((atom, 1),))
+    return Index((), ends[want_high]) if name in variables(whole) else whole
 
 
 def prove(condition: Index, ranges: Ranges, known: Condition = ()) -> bool | None:

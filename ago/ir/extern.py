@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-CValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[str, ...]
+CValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 """A constant in C: a number, the name of one, or an array of either."""
 
 

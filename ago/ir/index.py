@@ -1,4 +1,4 @@
-"""Integer index expressions: affine in loop variables and in min, max, // and % by constants.
+"""Integer index expressions: affine in loop variables, min, max, //, % and constant tables.
 
 Read `Index` first: a canonical sum `const + Σ coefficient * atom`, so that equal expressions of the
 same shape compare equal. Build indices with Python's operators from `var(name)`; `Index` keeps them
@@ -7,8 +7,8 @@ canonical. Intervals and range-based simplification live in `bounds`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 
@@ -66,7 +66,44 @@ class Mod:
         return f"({_operand(self.value)} % {self.divisor})"
 
 
-Atom = Var | Min | Max | FloorDiv | Mod
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Constant integers that an index may look up.
+
+    Attributes:
+        entries: The integers; at least one.
+    """
+
+    entries: tuple[int, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.entries))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def interval(self, low: int, high: int) -> tuple[int, int]:
+        """The smallest and largest entry at the places `[low, high]`, as far as there are such."""
+        part = self.entries[max(low, 0) : max(high, 0) + 1] or self.entries
+        return min(part), max(part)
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.entries))},)"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """`table[place]`; `place` stays inside the table."""
+
+    table: Table
+    place: Index
+
+    def __str__(self) -> str:
+        return f"{self.table}[{self.place}]"
+
+
+Atom = Var | Min | Max | FloorDiv | Mod | Lookup
 
 
 def _operand(index: Index) -> str:
@@ -225,6 +262,20 @@ def maximum(a: Index | int, b: Index | int) -> Index:
     return Index(((Max(first, second), 1),))
 
 
+def lookup(table: Sequence[int] | Table, place: Index | int) -> Index:
+    """The index `table[place]`, folded where `place` is constant.
+
+    Args:
+        table: Its entries.
+        place: Which one; inside the table for all values of its variables.
+    """
+    entries = table if isinstance(table, Table) else Table(tuple(table))
+    place = as_index(place)
+    if place.is_constant:
+        return as_index(entries.entries[place.const])
+    return Index(((Lookup(entries, place), 1),))
+
+
 def map_atoms(index: Index, change: Callable[[Atom], Index]) -> Index:
     """Rebuild `index` with every atom replaced by `change(atom)`."""
     result = Index((), index.const)
@@ -246,6 +297,8 @@ def rebuild_atom(atom: Atom, change: Callable[[Index], Index]) -> Index:
             return change(value) // divisor
         case Mod(value, divisor):
             return change(value) % divisor
+        case Lookup(table, place):
+            return lookup(table, change(place))
 
 
 def substitute(index: Index, replacements: Mapping[str, Index]) -> Index:
@@ -281,9 +334,23 @@ def variables(index: Index) -> frozenset[str]:
                 names.add(name)
             case Min(a, b) | Max(a, b):
                 names |= variables(a) | variables(b)
-            case FloorDiv(value, _) | Mod(value, _):
+            case FloorDiv(value, _) | Mod(value, _) | Lookup(_, value):
                 names |= variables(value)
     return frozenset(names)
+
+
+def tables(index: Index) -> Iterator[Table]:
+    """The constant tables that occur in `index`, inside atoms too."""
+    for atom, _ in index.terms:
+        match atom:
+            case Min(a, b) | Max(a, b):
+                yield from tables(a)
+                yield from tables(b)
+            case FloorDiv(value, _) | Mod(value, _):
+                yield from tables(value)
+            case Lookup(table, place):
+                yield table
+                yield from tables(place)
 
 
 def evaluate(index: Index, values: Mapping[str, int]) -> int:
@@ -301,4 +368,6 @@ def evaluate(index: Index, values: Mapping[str, int]) -> int:
                 total += coefficient * (evaluate(value, values) // divisor)
             case Mod(value, divisor):
                 total += coefficient * (evaluate(value, values) % divisor)
+            case Lookup(table, place):
+                total += coefficient * table.entries[evaluate(place, values)]
     return total

@@ -28,6 +28,7 @@ from ago.ir.ops import OPERATORS
 from ago.ir.packing import pack_array
 from ago.ir.printer import parameters, print_program
 from ago.ir.program import Program
+from ago.ir.rings import find_stale_read
 from ago.ir.tensor import numpy_dtype
 
 Mode = Literal["plain", "checked"]
@@ -111,7 +112,8 @@ def interpret(
     Raises:
         InputError: An array is missing or has the wrong shape.
         IRError: In checked mode, `out-of-bounds`, `uninitialised-read` or `write-to-constant` of
-            the first bad access, with buffer, index and loop variables; `vector-bounds`.
+            the first bad access, with buffer, index and loop variables; `stale-ring` of a row that
+            another one has replaced; `vector-bounds`.
     """
     bound = {b.name: _bind(program, b, arrays, np.dtype(dtype)) for b in parameters(program)}
     if mode == "checked":
@@ -159,6 +161,9 @@ def _run_checked(
     def shuffled(positions: Iterable[int]) -> list[int]:
         return [int(v) for v in random.permutation(list(positions))]
 
+    stale = find_stale_read(program.body, buffers)
+    if stale is not None:
+        raise IRError("stale-ring", stale.message)
     text = print_program(program, checked=True)
     helpers = {"ir_alloc": alloc, "ir_shuffled": shuffled, "ir_store": _store_lanes}
     function = _define(program, text, helpers)

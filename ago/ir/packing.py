@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ago.errors import InputError, IRError
-from ago.ir.index import FloorDiv, Index, Max, Min, Mod, Var
+from ago.ir.index import FloorDiv, Index, Lookup, Max, Min, Mod, Var
 from ago.ir.program import Program
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -97,5 +97,7 @@ def _evaluate(index: Index, axes: Mapping[str, Integers]) -> Integers:
                 values = _evaluate(value, axes) // divisor
             case Mod(value, divisor):
                 values = _evaluate(value, axes) % divisor
+            case Lookup(table, place):
+                values = np.array(table.entries, np.int64)[_evaluate(place, axes)]
         total = total + coefficient * values
     return total

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ago.ir.bounds import Ranges, extremes, interval, lower_forms
-from ago.ir.index import FloorDiv, Index, Max, Min, Mod, Var, evaluate, variables
+from ago.ir.index import FloorDiv, Index, Lookup, Max, Min, Mod, Var, evaluate, variables
 from ago.ir.nest import For
 from ago.ir.value import Condition
 
@@ -114,7 +114,7 @@ def _lowest_of_group(group: Index, ranges: Ranges) -> int:
 def _has_division(index: Index) -> bool:
     for atom, _ in index.terms:
         match atom:
-            case FloorDiv() | Mod():
+            case FloorDiv() | Mod() | Lookup():
                 return True
             case Var():
                 continue
@@ -134,7 +134,7 @@ def _pieces(index: Index) -> tuple[set[_Line], set[int]]:
     breaks: set[int] = set()
     for atom, coefficient in index.terms:
         own: set[_Line] = {(1, 0)}
-        if not isinstance(atom, Var | FloorDiv | Mod):
+        if not isinstance(atom, Var | FloorDiv | Mod | Lookup):
             (first, left), (second, right) = _pieces(atom.a), _pieces(atom.b)
             breaks |= left | right
             for (slope, offset), (other, at) in itertools.product(first, second):

@@ -7,14 +7,14 @@ print as arithmetic on loop variables.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 
-from ago.ir.index import Atom, FloorDiv, Index, Max, Min, Mod, Var, variables
+from ago.ir.index import Atom, FloorDiv, Index, Lookup, Max, Min, Mod, Var, variables
 from ago.ir.naming import loop_identifiers
 from ago.ir.program import Program
 
-_INDEX_FUNCTIONS = ("as_index", "maximum", "minimum", "var")
+_INDEX_FUNCTIONS = ("as_index", "lookup", "maximum", "minimum", "var")
 
 
 def program_source(program: Program, function: str) -> tuple[list[str], list[str]]:
@@ -31,6 +31,11 @@ def program_source(program: Program, function: str) -> tuple[list[str], list[str
     buffers = [f"        {printer.text(buffer)}," for buffer in program.buffers]
     stages = [f"        {printer.text(stage)}," for stage in program.stages]
     names = [f'    {own} = var("{loop}")' for loop, own in printer.names.items()]
+    made = f"Program.naive({program.name!r}, buffers, stages)"
+    imports = []
+    if program.extern is not None:
+        made = f"replace({made}, extern={printer.text(program.extern)})"
+        imports = ["from dataclasses import replace"]
     lines = [
         f"def {function}():",
         *names,
@@ -40,14 +45,14 @@ def program_source(program: Program, function: str) -> tuple[list[str], list[str
         "    stages = (",
         *stages,
         "    )",
-        f"    return Program.naive({program.name!r}, buffers, stages)",
+        f"    return {made}",
     ]
     modules = {Program.__module__: {"Program"}, Index.__module__: set[str]()}
     for kind in printer.classes:
         modules.setdefault(kind.__module__, set()).add(kind.__name__)
     body = "\n".join(lines)
     modules[Index.__module__] |= {name for name in _INDEX_FUNCTIONS if f"{name}(" in body}
-    imports = [
+    imports += [
         f"from {module} import {', '.join(sorted(used))}"
         for module, used in sorted(modules.items())
         if used
@@ -87,6 +92,8 @@ class _Source:
         if isinstance(value, tuple):
             parts = ", ".join(map(self.text, value))
             return f"({parts},)" if len(value) == 1 else f"({parts})"
+        if isinstance(value, Mapping):
+            return f"{{{', '.join(f'{key!r}: {self.text(own)}' for key, own in value.items())}}}"
         if isinstance(value, float) and not math.isfinite(value):
             return f'float("{value}")'
         if is_dataclass(value) and not isinstance(value, type):
@@ -123,3 +130,5 @@ class _Source:
                 return f"(({self._index(value)}) // {divisor})"
             case Mod(value, divisor):
                 return f"(({self._index(value)}) % {divisor})"
+            case Lookup(table, place):
+                return f"lookup({table}, {self._index(place)})"

@@ -92,11 +92,11 @@ class Layout:
 
     @classmethod
     def channels_last(cls, rank: int, round: int = 1) -> Layout:
-        """Return `N, spatial..., C` for the logical `N, C, spatial...` of rank 3 and 4.
+        """Return `N, spatial..., C` for the logical `N, C, spatial...` of rank 3 and more.
 
-        Tensors of other ranks stay row-major.
+        Tensors of fewer axes stay row-major.
         """
-        if rank not in (3, 4):
+        if rank < 3:
             return cls.row_major(rank, round)
         return cls((0, *range(2, rank), 1), round)
 

@@ -1,8 +1,7 @@
 """Rejects programs that break a law of the loop-nest IR.
 
 Read `LAWS` first, then `verify`. The checks are sound but conservative: what passes is in bounds
-and free of races. Single elements that nobody wrote, and rings too shallow for their window, are
-left to the checked interpreter.
+and free of races. Single elements that nobody wrote are left to the checked interpreter.
 """
 
 from __future__ import annotations
@@ -25,10 +24,12 @@ from ago.ir.extern import Extern
 from ago.ir.functions import FUNCTIONS
 from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Prefetch, Reduce, Stmt, Update, walk
+from ago.ir.once import find_repeated
 from ago.ir.printer import element_text, print_statements
 from ago.ir.program import Program
 from ago.ir.proofs import never_negative
 from ago.ir.races import Access, accesses, find_race
+from ago.ir.rings import find_stale_read
 from ago.ir.value import Call, Condition, Load, Position, Select, Value
 from ago.ir.value_types import Types, buffer_types, mistyped, value_type
 
@@ -45,6 +46,9 @@ LAWS: Mapping[str, str] = {
     "read-before-write": "A buffer is written, somewhere, before the first read of it.",
     "reduce-loops": "A reduction's loops are around it, and only its value depends on them.",
     "incomplete-reduction": "No other stage reads a buffer inside the loops that reduce into it.",
+    "stale-ring": "A ring, written at `e % n`, is read only where its slot holds the row meant.",
+    "computed-twice": "A reduction takes each of its terms once; what is updated in place is "
+    "updated once.",
     "race": "Iterations of a parallel or vector loop touch disjoint elements of what they write.",
     "vector-bounds": "Loops inside a vector loop have the same bounds in all lanes and are no "
     "vector loops.",
@@ -77,6 +81,13 @@ def verify(program: Program) -> None:
         checker.check(stmt, _Place(stmt))
     everywhere = list(accesses(program.body))
     _check_order(everywhere, buffers)
+    for code, broken in (
+        ("computed-twice", find_repeated(program.body, program.stages)),
+        ("stale-ring", find_stale_read(program.body, buffers)),
+    ):
+        if broken is not None:
+            top = broken.loops[0] if broken.loops else broken.leaf
+            _Place(top, broken.loops).fail(code, broken.message)
     for loop, place in checker.concurrent:
         race = find_race(loop, place.loops, buffers, everywhere)
         if race is not None:

@@ -10,7 +10,8 @@ from ago.passes.fold_batch_norm import fold_batch_norm
 from ago.passes.fold_constants import fold_constants
 from ago.passes.fold_gemm import fold_gemm
 from ago.passes.fuse_clips import fuse_clips
-from ago.passes.layouts import choose_layouts, is_view
+from ago.passes.layouts import choose_layouts
+from ago.passes.memory_views import is_view
 
 __all__ = [
     "choose_layouts",

@@ -82,7 +82,8 @@ def _append_average(draft: Draft, node: Node, unpadded: Node, pads: tuple[int, .
 def _append_pad(draft: Draft, node: Node, pads: tuple[int, ...]) -> str:
     value = node.inputs[0]
     rank = len(pads) // 2
-    attrs = {"pads": (0, 0, *pads[:rank], 0, 0, *pads[rank:]), "value": _BORDERS[node.op]}
+    around = (0, 0, *pads[:rank], 0, 0, *pads[rank:])
+    attrs = {"mode": "constant", "pads": around, "value": _BORDERS[node.op]}
     types = OPERATORS["Pad"].infer([draft.graph.types[value]], attrs)
     output = draft.fresh(f"{value}.padded")
     draft.append(Node(draft.fresh(f"{node.name}.pad"), "Pad", (value,), (output,), attrs, types))

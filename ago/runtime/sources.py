@@ -26,12 +26,18 @@ def csrc_path(name: str) -> Path:
     Raises:
         ToolchainError: There is no such file: the installation is broken.
     """
-    candidates = (_PACKAGE / "csrc" / name, _PACKAGE.parent / "csrc" / name)
-    for path in candidates:
+    return _find(name)
+
+
+def _find(*names: str) -> Path:
+    """The first of some files in `csrc/` that exists."""
+    folders = (_PACKAGE / "csrc", _PACKAGE.parent / "csrc")
+    for path in (folder / name for folder in folders for name in names):
         if path.is_file():
             return path
-    looked = " or ".join(str(path.parent) for path in candidates)
-    raise ToolchainError(f"{name} is not in {looked}: reinstall ago-compiler")
+    raise ToolchainError(
+        f"{names[-1]} is not in {folders[0]} or {folders[1]}: reinstall ago-compiler"
+    )
 
 
 def shipped_headers(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
@@ -62,13 +68,13 @@ def extern_sources(files: Iterable[str], known: Iterable[str]) -> dict[str, str]
         known: Headers that every model has anyway.
 
     Returns:
-        Each file's header and C file, and the other headers of `csrc/extern/` that these include.
+        Each file's header and C file, and the other shipped headers that these include.
     """
     texts: dict[str, str] = {}
     wanted = [f"{name}{ending}" for name in files for ending in (".h", ".c")]
     while wanted:
         name = wanted.pop()
         if name not in texts and name not in known:
-            texts[name] = csrc_path(f"extern/{name}").read_text(encoding="utf-8")
+            texts[name] = _find(f"extern/{name}", name).read_text(encoding="utf-8")
             wanted += _INCLUDE.findall(texts[name])
     return dict(sorted(texts.items()))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ago.ir.apart import writes_apart
 from ago.ir.nest import For, LoopKind, Prefetch, Reduce, Update, leaves, walk
 from ago.ir.program import Program
-from ago.schedule.apart import writes_apart
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import find_loop, find_path, leaf_loads, replace_stmt
 

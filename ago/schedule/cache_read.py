@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ago.ir.apart import writes_apart
 from ago.ir.index import Index, as_index, var
 from ago.ir.nest import Axis, Buffer, For, Leaf, Stage, Stmt, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value
-from ago.schedule.apart import writes_apart
 from ago.schedule.compute_at import find_stage
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse

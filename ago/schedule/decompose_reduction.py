@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ago.ir.apart import writes_apart
 from ago.ir.decompose import as_update, init_nest
 from ago.ir.nest import For, If, Reduce, Stmt, leaves, rename_loops, rewrite, walk
 from ago.ir.program import Program
 from ago.ir.value import loads
-from ago.schedule.apart import writes_apart
 from ago.schedule.compute_at import find_stage
 from ago.schedule.flow import uses
 from ago.schedule.parallel import keep_parallel

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ago.ir.apart import writes_apart
 from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Leaf, Reduce, Stmt
 from ago.ir.program import Program
-from ago.schedule.apart import writes_apart
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import carried, find_loop, find_path, moves_data, replace_stmt

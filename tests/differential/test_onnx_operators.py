@@ -199,8 +199,7 @@ REFUSED = {
     "clip dynamic": ("Clip", 13, [X, np.float32(1)], [], {}, "bound min 'x1' is not constant"),
     "clip nan": ("Clip", 13, [X], [np.float32(NAN)], {}, "NaN is no bound"),
     "clip 6 nan": ("Clip", 6, [X], [], {"max": NAN}, "NaN is no bound"),
-    "matmul rank": ("MatMul", 13, [integers((2, 2, 2))] * 2, [], {}, "rank 3 and 3"),
-    "pad mode": ("Pad", 13, [X], [ints(0, 0, 1, 1) * 2], {"mode": "reflect"}, "mode='reflect'"),
+    "pad mode": ("Pad", 13, [X], [ints(0, 0, 1, 1) * 2], {"mode": "mirror"}, "mode='mirror'"),
     "conv four axes": ("Conv", 11, [np.ones((1,) * 6, np.float32)] * 2, [], {}, "4 spatial axes"),
     "reshape dynamic": ("Reshape", 13, [X, f32(1)], [], {}, "shape 'x1' is not constant"),
     "norm dynamic": (

@@ -134,7 +134,7 @@ def test_pad_is_its_definition(shape, data):
     kept = [e + min(pads[a], 0) + min(pads[a + rank], 0) for a, e in enumerate(shape)]
     pads = tuple(p if kept[a % rank] >= 1 else abs(p) for a, p in enumerate(pads))
     x = np.arange(np.prod(shape)).reshape(shape)
-    result = check("Pad", [x], {"pads": pads, "value": -7.0})
+    result = check("Pad", [x], {"mode": "constant", "pads": pads, "value": -7.0})
     for index in np.ndindex(*result.shape):
         source = tuple(i - p for i, p in zip(index, pads[:rank], strict=True))
         assert result[index] == (x[source] if inside(source, shape) else -7.0)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ago.frontend import GraphBuilder, Value
 from tests.support.cases import Body, Case, make_case, special
+from tests.support.movement_cases import MOVEMENT_TABLES
 from tests.support.normalise_cases import normalisations
 
 Tail = Callable[[GraphBuilder, np.random.Generator, Value], Value]
@@ -281,5 +282,6 @@ TABLES: Mapping[str, tuple[Case, ...]] = {
     "elementwise": _table(_elementwise()),
     "movements": _table(_movements()),
     "normalisations": _table(normalisations()),
+    **MOVEMENT_TABLES,
 }
 """Cases by the kind of their operator."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from ago.ir.interpreter import Mode, interpret
 from ago.ir.printer import print_statements
 from ago.ir.program import Program
+from ago.ir.verify import verify
 from ago.schedule.tree import loop_names
 from tests.support.programs import integers
 
@@ -26,10 +28,11 @@ def outputs(
 
 
 def assert_keeps(before: Program, after: Program) -> None:
-    """Check that both programs compute the same, exactly, and that loop names are unique.
+    """Check that both programs compute the same, exactly, and that `after` obeys the laws.
 
     `after` also runs in checked mode: without bad accesses, vector lanes all at once.
     """
+    verify_unrolled(after)
     arrays = integers(before)
     expected = outputs(before, arrays)
     for mode in ("plain", "checked"):
@@ -39,6 +42,12 @@ def assert_keeps(before: Program, after: Program) -> None:
             np.testing.assert_array_equal(found[name], array, err_msg=f"{name} in {mode} mode")
     names = loop_names(after)
     assert len(set(names)) == len(names)
+
+
+def verify_unrolled(program: Program) -> None:
+    """Verify, as if loops around registers were unrolled already."""
+    moved = (replace(b, scope="stack") if b.scope == "register" else b for b in program.buffers)
+    verify(replace(program, buffers=tuple(moved)))
 
 
 def text(program: Program) -> str:

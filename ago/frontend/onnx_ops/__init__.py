@@ -4,7 +4,18 @@ Read `find_translator` first. Invariant: a node is read by the meaning of its ow
 versions newer than any listed here read as the newest.
 """
 
-from ago.frontend.onnx_ops import arithmetic, normalise, shapes, transposed, windows
+from ago.frontend.onnx_ops import (
+    arithmetic,
+    movement,
+    normalise,
+    padding,
+    recurrent,
+    reductions,
+    sampling,
+    shapes,
+    transposed,
+    windows,
+)
 from ago.frontend.onnx_ops.base import Canonical, Context, Expansion, RefusalError, Translator
 from ago.frontend.raw import RawNode
 
@@ -15,7 +26,12 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **transposed.TRANSLATORS,
     **arithmetic.TRANSLATORS,
     **shapes.TRANSLATORS,
+    **sampling.TRANSLATORS,
+    **recurrent.TRANSLATORS,
+    **movement.TRANSLATORS,
     **normalise.TRANSLATORS,
+    **padding.TRANSLATORS,
+    **reductions.TRANSLATORS,
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -199,6 +199,18 @@ class Expansion:
 Translator: TypeAlias = Callable[[RawNode, Context], Canonical | Expansion]
 
 
+ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.float32),
+    2: np.dtype(np.uint8),
+    3: np.dtype(np.int8),
+    6: np.dtype(np.int32),
+    7: np.dtype(np.int64),
+    9: np.dtype(np.bool_),
+    11: np.dtype(np.float64),
+}
+"""ONNX's numbers of the element types that an attribute may ask for."""
+
+
 def int_attr(node: RawNode, name: str, default: int) -> int:
     """Return an integer attribute.
 
@@ -246,6 +258,34 @@ def ints_attr(node: RawNode, name: str) -> tuple[int, ...] | None:
         return None
     if not isinstance(value, tuple) or not all(isinstance(item, int) for item in value):
         raise ModelError(f"attribute {name!r} must be a list of integers, not {value!r}")
+    return value
+
+
+def floats_attr(node: RawNode, name: str) -> tuple[float, ...] | None:
+    """Return an attribute that is a list of numbers, or None where the file gives none.
+
+    Raises:
+        ModelError: If the file gives something else.
+    """
+    value = node.attrs.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or not all(isinstance(item, int | float) for item in value):
+        raise ModelError(f"attribute {name!r} must be a list of numbers, not {value!r}")
+    return tuple(float(item) for item in value)
+
+
+def strs_attr(node: RawNode, name: str) -> tuple[str, ...] | None:
+    """Return an attribute that is a list of strings, or None where the file gives none.
+
+    Raises:
+        ModelError: If the file gives something else.
+    """
+    value = node.attrs.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+        raise ModelError(f"attribute {name!r} must be a list of strings, not {value!r}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""ONNX's reductions and data movement.
+"""ONNX's operators that change a shape, and Concat.
 
 Read `TRANSLATORS` first. Invariant: axes and shapes become plain non-negative numbers here.
 """
@@ -12,40 +12,13 @@ from ago.errors import ModelError
 from ago.frontend.onnx_ops.base import (
     Canonical,
     Context,
-    RefusalError,
+    Expansion,
     Translator,
     axis_in_range,
-    float_attr,
     int_attr,
     ints_attr,
-    str_attr,
 )
 from ago.frontend.raw import RawNode
-
-
-def global_average_pool(node: RawNode, context: Context) -> Canonical:
-    """`GlobalAveragePool`, all versions."""
-    return Canonical("GlobalAveragePool", node.inputs, {})
-
-
-def reduce_mean_1(node: RawNode, context: Context) -> Canonical:
-    """`ReduceMean` up to 17: the axes are an attribute."""
-    return _reduce_mean(node, context, ints_attr(node, "axes"))
-
-
-def reduce_mean_18(node: RawNode, context: Context) -> Canonical:
-    """`ReduceMean` since 18: the axes are an input, and no axes may mean nothing to do."""
-    axes = context.constant_ints(node.input(1), "axes")
-    if not axes and int_attr(node, "noop_with_empty_axes", 0):
-        return Canonical("Identity", node.inputs[:1], {})
-    return _reduce_mean(node, context, axes)
-
-
-def _reduce_mean(node: RawNode, context: Context, axes: Sequence[int] | None) -> Canonical:
-    rank = context.type(node.input(0)).rank
-    resolved = sorted({axis_in_range(axis, rank) for axis in axes or range(rank)})
-    attrs = {"axes": tuple(resolved), "keepdims": int_attr(node, "keepdims", 1)}
-    return Canonical("ReduceMean", node.inputs[:1], attrs)
 
 
 def reshape_5(node: RawNode, context: Context) -> Canonical:
@@ -162,35 +135,12 @@ def _reshape(node: RawNode, shape: tuple[int, ...]) -> Canonical:
     return Canonical("Reshape", node.inputs[:1], {"shape": shape})
 
 
-def pad_2(node: RawNode, context: Context) -> Canonical:
-    """`Pad` 2: amounts and value are attributes."""
-    pads = ints_attr(node, "pads")
-    return _pad(node, pads, float_attr(node, "value", 0.0))
-
-
-def pad_11(node: RawNode, context: Context) -> Canonical:
-    """`Pad` since 11: amounts, value and, since 18, the axes are inputs."""
-    pads = context.constant_ints(node.input(1), "pads")
-    axes = context.constant_ints(node.input(3), "axes")
-    value = context.constant(node.input(2), "constant_value")
-    if pads is not None and axes is not None:
-        rank = context.type(node.input(0)).rank
-        spread = [0] * 2 * rank
-        for position, axis in enumerate(axes):
-            place = axis_in_range(axis, rank)
-            spread[place] = pads[position]
-            spread[place + rank] = pads[position + len(axes)]
-        pads = tuple(spread)
-    return _pad(node, pads, 0.0 if value is None else float(value.ravel()[0]))
-
-
-def _pad(node: RawNode, pads: Sequence[int] | None, value: float) -> Canonical:
-    mode = str_attr(node, "mode", "constant")
-    if mode != "constant":
-        raise RefusalError(f"attribute mode={mode!r}; only 'constant'")
-    if pads is None:
-        raise ModelError("pads are missing")
-    return Canonical("Pad", node.inputs[:1], {"pads": tuple(pads), "value": value})
+def reshape_to(parts: Expansion, value: str, shape: Sequence[int]) -> Expansion:
+    """End an expansion with `value` in another shape; nothing is added where it has it already."""
+    target = tuple(shape)
+    if parts.type(value).shape == target:
+        return parts.outputs(value)
+    return parts.result("Reshape", value, shape=target)
 
 
 def concat(node: RawNode, context: Context) -> Canonical:
@@ -205,12 +155,9 @@ def concat(node: RawNode, context: Context) -> Canonical:
 
 
 TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
-    "GlobalAveragePool": ((1, global_average_pool),),
-    "ReduceMean": ((1, reduce_mean_1), (18, reduce_mean_18)),
     "Reshape": ((1, reshape_1), (5, reshape_5)),
     "Flatten": ((1, flatten),),
     "Squeeze": ((1, squeeze_1), (13, squeeze_13)),
     "Unsqueeze": ((1, unsqueeze_1), (13, unsqueeze_13)),
-    "Pad": ((2, pad_2), (11, pad_11)),
     "Concat": ((4, concat),),
 }

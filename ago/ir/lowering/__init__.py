@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from ago.errors import IRError, UnsupportedError
 from ago.ir.extern import Extern
 from ago.ir.graph import Graph, Node
+from ago.ir.lowering import movement, reduction
 from ago.ir.lowering.context import Lowering
-from ago.ir.lowering.contraction import lower_conv, lower_gemm, lower_matmul
+from ago.ir.lowering.convolution import lower_conv
 from ago.ir.lowering.elementwise import binary, clip, identity, lower_elementwise, relu
 from ago.ir.lowering.externs import EXTERNS
-from ago.ir.lowering.movement import lower_concat, lower_pad, lower_reshape
+from ago.ir.lowering.movement import lower_concat, lower_movement, lower_trilu
 from ago.ir.lowering.normalise import NORMALISATIONS
-from ago.ir.lowering.reduction import (
-    lower_average_pool,
-    lower_global_average_pool,
-    lower_max_pool,
-    lower_reduce_mean,
-)
+from ago.ir.lowering.padding import lower_pad
+from ago.ir.lowering.pool import lower_average_pool, lower_max_pool
+from ago.ir.lowering.product import lower_gemm, lower_matmul
+from ago.ir.lowering.reduction import lower_global_average_pool, lower_reduce
 from ago.ir.nest import Buffer
 from ago.ir.program import Program
 
@@ -35,7 +34,9 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "Clip": lower_elementwise("clip", clip),
     "Concat": lower_concat,
     "Conv": lower_conv,
+    "DepthToSpace": lower_movement("blocks", movement.depth_to_space),
     "Div": lower_elementwise("div", binary("div")),
+    "Expand": lower_movement("expand", movement.expand),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,
     "Identity": lower_elementwise("copy", identity),
@@ -43,12 +44,24 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "MaxPool": lower_max_pool,
     "Mul": lower_elementwise("mul", binary("mul")),
     "Pad": lower_pad,
-    "ReduceMean": lower_reduce_mean,
+    "ReduceL1": lower_reduce(reduction.L1),
+    "ReduceMax": lower_reduce(reduction.MAX),
+    "ReduceMean": lower_reduce(reduction.MEAN),
+    "ReduceMin": lower_reduce(reduction.MIN),
+    "ReduceProd": lower_reduce(reduction.PROD),
+    "ReduceSum": lower_reduce(reduction.SUM),
+    "ReduceSumSquare": lower_reduce(reduction.SUM_SQUARE),
     "Relu": lower_elementwise("relu", relu),
-    "Reshape": lower_reshape,
+    "Reshape": lower_movement("reshape", movement.reshape),
+    "Slice": lower_movement("slice", movement.slice_),
+    "SpaceToDepth": lower_movement("blocks", movement.space_to_depth),
     **EXTERNS,
     **NORMALISATIONS,
     "Sub": lower_elementwise("sub", binary("sub")),
+    "Take": lower_movement("take", movement.take),
+    "Tile": lower_movement("tile", movement.tile),
+    "Transpose": lower_movement("transpose", movement.transpose),
+    "Trilu": lower_trilu,
 }
 """How each operator lowers to stages; `BatchNormalization` is rewritten by a pass before."""
 

@@ -19,6 +19,9 @@ from ago.ir.value import Condition, Load, Value
 TAPS = {1: ("kx",), 2: ("ky", "kx"), 3: ("kz", "ky", "kx")}
 """Names of a window's reduce axes, by the number of its spatial axes."""
 
+Reader = Callable[[Sequence[Index]], Load]
+"""Loads the element at a logical index."""
+
 _AXIS_NAMES = {4: ("n", "c", "y", "x"), 3: ("n", "c", "x"), 2: ("n", "c"), 1: ("c",)}
 
 
@@ -144,7 +147,7 @@ class Lowering:
         Args:
             node: The node; its inputs are passed in order, absent ones as null pointers.
             function: What is called.
-            roles: What to call the buffer of each input.
+            roles: What to call the buffer of each input that the operator may have.
             scratch: Name, elements and element type of each array for the function's own use.
         """
         stage = self._fresh(function.name.removeprefix("ago_"))
@@ -159,14 +162,38 @@ class Lowering:
             Buffer(self._fresh(name), (size,), "workspace", dtype) for name, size, dtype in scratch
         ]
         self.extra.extend(temporaries)
+        absent = ("",) * (len(roles) - len(node.inputs))
         read, written = (
             tuple(self.buffers[v].name if v else "" for v in values)
-            for values in (node.inputs, node.outputs)
+            for values in (node.inputs + absent, node.outputs)
         )
         own = tuple(b.name for b in temporaries)
         self.externs.append(
             Extern(stage, node.op, node.attrs, read, written, own, function, node.name)
         )
+
+    def reordered(self, node: Node, value: str, order: Sequence[int], role: str) -> Reader:
+        """What loads a value whose logical axes lie in the given order, the last one contiguous.
+
+        A constant is packed for its reader anyway, and one that lies so is read in place; another
+        one is copied by a stage of its own.
+
+        Args:
+            node: Its reader.
+            value: Name of the value in the graph.
+            order: Its logical axes from the slowest to the fastest.
+            role: What to call the buffer if it enters the subgraph here.
+        """
+        kind = self.types(value)
+        long = [axis for axis in order if kind.shape[axis] > 1]
+        lies = [axis for axis in layout_of(kind).order if kind.shape[axis] > 1]
+        if value in self.constants or lies[-1:] == long[-1:]:
+            return lambda index: self.load(value, index, role)
+        stage = self.stage_name("reorder")
+        axes = [Axis(f"i{axis}", kind.shape[axis]) for axis in order]
+        place = [var(f"{stage}.i{axis}") for axis in range(kind.rank)]
+        self.temporary(node, stage, axes, self.load(value, place, role))
+        return lambda index: Load(stage, tuple(as_index(index[axis]) for axis in order))
 
     def _declare(self, value: str, name: str, scope: Scope) -> None:
         kind = self.types(value)

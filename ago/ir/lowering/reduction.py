@@ -1,93 +1,171 @@
-"""Lowering of reductions: over whole axes and over sliding windows."""
+"""Lowering of reductions over whole axes.
+
+Read `lower_reduce` first. A reduction is a sum, maximum or product of a function of the elements,
+and a function of what that gives.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Node
 from ago.ir.index import Index, var
-from ago.ir.lowering.context import TAPS, LogicalAxes, Lowering, layout_of
+from ago.ir.lowering.context import LogicalAxes, Lowering, layout_of
 from ago.ir.nest import Axis
-from ago.ir.ops.window import Window
-from ago.ir.tensor import Layout
-from ago.ir.value import Call, Const, Load
+from ago.ir.value import Call, Const, Load, Value, mul
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How elements become one.
+
+    Attributes:
+        kind: What to call the stage that accumulates.
+        function: Accumulates: a row of `FUNCTIONS`.
+        init: Start value, the result of an empty set.
+        before: What is accumulated for an element.
+        after: The result, from what was accumulated and the number of elements; None where it is
+            what was accumulated.
+    """
+
+    kind: str
+    function: str
+    init: float
+    before: Callable[[Value], Value] = lambda element: element
+    after: Callable[[Value, int], Value] | None = None
+
+
+def absolute(element: Value) -> Value:
+    """The absolute value; NaN stays NaN, since `max` returns its second operand for it."""
+    return Call("max", (negative(element), element))
+
+
+def negative(element: Value) -> Value:
+    """The negated value."""
+    return mul(Const(-1.0), element)
+
+
+def square(element: Value) -> Value:
+    """The value times itself."""
+    return mul(element, element)
+
+
+def mean(total: Value, count: int) -> Value:
+    """A sum over its number of elements."""
+    return Call("div", (total, Const(float(count))))
+
+
+MEAN = Reduction("sum", "add", 0.0, after=mean)
+SUM = Reduction("sum", "add", 0.0)
+PROD = Reduction("prod", "mul", 1.0)
+MAX = Reduction("max", "nanmax", -math.inf)
+MIN = Reduction("min", "nanmax", -math.inf, negative, lambda least, count: negative(least))
+L1 = Reduction("sum", "add", 0.0, absolute)
+SUM_SQUARE = Reduction("sum", "add", 0.0, square)
+
+
+def lower_reduce(reduction: Reduction) -> Callable[[Node, Lowering], None]:
+    """The lowering of a reduction over the axes named by the node."""
+
+    def lower(node: Node, lowering: Lowering) -> None:
+        keepdims = bool(read_int(node.attrs, "keepdims"))
+        _reduce(node, lowering, reduction, read_ints(node.attrs, "axes"), keepdims=keepdims)
+
+    return lower
 
 
 def lower_global_average_pool(node: Node, lowering: Lowering) -> None:
     """The mean over all spatial axes."""
     rank = lowering.types(node.inputs[0]).rank
-    _mean(node, lowering, tuple(range(2, rank)), keepdims=True)
+    _reduce(node, lowering, MEAN, tuple(range(2, rank)), keepdims=True)
 
 
-def lower_reduce_mean(node: Node, lowering: Lowering) -> None:
-    """The mean over the axes named by the node."""
-    keepdims = bool(read_int(node.attrs, "keepdims"))
-    _mean(node, lowering, read_ints(node.attrs, "axes"), keepdims=keepdims)
-
-
-def lower_max_pool(node: Node, lowering: Lowering) -> None:
-    """The maximum of each window; NaN where the window holds one."""
-    name = lowering.stage_name("pool")
-    out = lowering.axes_of(name, node.output, Layout.channels_last(node.type.rank).order)
-    taps, load = _window_load(node, lowering, name, out)
-    lowering.store(
-        node, name, [*out.axes, *taps], out.index, load, reduce="nanmax", init=Const(-math.inf)
-    )
-
-
-def lower_average_pool(node: Node, lowering: Lowering) -> None:
-    """The mean of each window of elements."""
-    name, total = lowering.stage_name("mean"), lowering.stage_name("sum")
-    order = Layout.channels_last(node.type.rank).order
-    inner = lowering.axes_of(total, node.output, order)
-    taps, load = _window_load(node, lowering, total, inner)
-    axes = [*inner.axes, *taps]
-    lowering.temporary(node, total, axes, load, reduce="add", init=Const(0.0))
-    out = lowering.axes_of(name, node.output, order)
-    count = math.prod(read_ints(node.attrs, "kernel_shape"))
-    at = tuple(out.index[axis] for axis in order)
-    mean = Call("div", (Load(total, at), Const(float(count))))
-    lowering.store(node, name, out.axes, out.index, mean)
-
-
-def _window_load(
-    node: Node, lowering: Lowering, stage: str, out: LogicalAxes
-) -> tuple[list[Axis], Load]:
-    """The reduce axes of a window without padding, and the load of one of its elements."""
-    window = Window.read(node.attrs, read_ints(node.attrs, "kernel_shape"))
-    names = TAPS[len(window.kernel)]
-    taps = [Axis(t, k, "reduce") for t, k in zip(names, window.kernel, strict=True)]
-    places = [
-        place * stride + var(f"{stage}.{tap}") * dilation
-        for place, tap, stride, dilation in zip(
-            out.index[2:], names, window.strides, window.dilations, strict=True
-        )
-    ]
-    return taps, lowering.load(node.inputs[0], (*out.index[:2], *places))
-
-
-def _mean(node: Node, lowering: Lowering, axes: tuple[int, ...], *, keepdims: bool) -> None:
-    """A sum into a temporary, then a division by the number of elements."""
-    x = node.inputs[0]
-    kind = lowering.types(x)
+def _reduce(
+    node: Node,
+    lowering: Lowering,
+    reduction: Reduction,
+    axes: tuple[int, ...],
+    *,
+    keepdims: bool,
+) -> None:
     if not axes:
-        axes = tuple(range(kind.rank)) if kind.rank else ()
-    name, total = lowering.stage_name("mean"), lowering.stage_name("sum")
+        _map(node, lowering, reduction)
+        return
+    if reduction.after is None:
+        name = lowering.stage_name(reduction.kind)
+        out = lowering.axes_of(name, node.output)
+        inner, value = _elements(node, lowering, (name, name), out, axes, keepdims)
+        value = reduction.before(value)
+        init = Const(reduction.init)
+        lowering.store(
+            node,
+            name,
+            [*out.axes, *inner],
+            out.index,
+            value,
+            reduce=reduction.function,
+            init=init,
+        )
+        return
+    name = lowering.stage_name("mean" if reduction is MEAN else "result")
+    total = lowering.stage_name(reduction.kind)
     out = lowering.axes_of(name, node.output)
+    inner, value = _elements(node, lowering, (name, total), out, axes, keepdims)
+    kept = set(_kept(out.index, axes, keepdims))
+    spatial = [a for a in out.axes if var(f"{name}.{a.name}") in kept]
+    lowering.temporary(
+        node,
+        total,
+        [*spatial, *inner],
+        reduction.before(value),
+        reduce=reduction.function,
+        init=Const(reduction.init),
+    )
+    count = math.prod(lowering.types(node.inputs[0]).shape[d] for d in axes)
+    at = tuple(var(f"{name}.{a.name}") for a in spatial)
+    lowering.store(node, name, out.axes, out.index, reduction.after(Load(total, at), count))
+
+
+def _map(node: Node, lowering: Lowering, reduction: Reduction) -> None:
+    """Nothing is reduced: each element is a set of its own."""
+    name = lowering.stage_name(reduction.kind)
+    out = lowering.axes_of(name, node.output)
+    value = reduction.before(lowering.load(node.inputs[0], out.index))
+    if reduction.after is not None:
+        value = reduction.after(value, 1)
+    lowering.store(node, name, out.axes, out.index, value)
+
+
+def _elements(
+    node: Node,
+    lowering: Lowering,
+    stages: tuple[str, str],
+    out: LogicalAxes,
+    axes: tuple[int, ...],
+    keepdims: bool,
+) -> tuple[list[Axis], Value]:
+    """The reduce axes, and the element of the input, in the variables of the second stage.
+
+    Args:
+        node: The reduction.
+        lowering: Where it is lowered.
+        stages: The stage that stores the result, and the one that accumulates.
+        out: The first one's axes.
+        axes: What is reduced.
+        keepdims: Whether the result keeps them.
+    """
+    kind = lowering.types(node.inputs[0])
+    name, total = stages
     kept = [d for d in range(kind.rank) if d not in axes]
-    ours = {d: i for d, i in zip(kept, _kept(out.index, axes, keepdims), strict=True)}
-    spatial = [a for a in out.axes if any(i == var(f"{name}.{a.name}") for i in ours.values())]
+    ours = dict(zip(kept, _kept(out.index, axes, keepdims), strict=True))
+    renamed = {var(f"{name}.{a.name}"): var(f"{total}.{a.name}") for a in out.axes}
+    place = [renamed[ours[d]] if d in ours else var(f"{total}.r{d}") for d in range(kind.rank)]
     order = [d for d in layout_of(kind).order if d in axes]
     reduced = [Axis(f"r{d}", kind.shape[d], "reduce") for d in order]
-    renamed = {var(f"{name}.{a.name}"): var(f"{total}.{a.name}") for a in spatial}
-    place = [renamed[ours[d]] if d in ours else var(f"{total}.r{d}") for d in range(kind.rank)]
-    value = lowering.load(x, place)
-    lowering.temporary(node, total, [*spatial, *reduced], value, reduce="add", init=Const(0.0))
-    count = math.prod(kind.shape[d] for d in axes)
-    at = tuple(var(f"{name}.{a.name}") for a in spatial)
-    mean = Call("div", (Load(total, at), Const(float(count))))
-    lowering.store(node, name, out.axes, out.index, mean)
+    return reduced, lowering.load(node.inputs[0], place)
 
 
 def _kept(index: tuple[Index, ...], axes: tuple[int, ...], keepdims: bool) -> list[Index]:

@@ -1,9 +1,12 @@
 """Reductions over whole axes.
 
-Read `OPERATORS` first. Invariant: `axes` are non-negative, ascending and distinct.
+Read `OPERATORS` first. Invariant: `axes` are non-negative, ascending and distinct; none of them
+means that each element is a set of its own.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from ago.ir.ops.operator import (
 )
 from ago.ir.tensor import TensorType
 
+Reduction = Callable[..., Array]
+"""Takes an array, `axis` and `keepdims`, as numpy's reductions do."""
+
 
 def infer_reduce(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of a reduction of `x` over `axes`, which stay as extents of 1 with `keepdims`."""
@@ -31,21 +37,14 @@ def infer_reduce(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
         shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
     else:
         shape = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
-    return (TensorType(shape),)
-
-
-def reduce_mean_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
-    """Return the mean over `axes`."""
-    axes, keepdims = read_ints(attrs, "axes"), bool(read_int(attrs, "keepdims"))
-    with np.errstate(invalid="ignore", over="ignore"):
-        return (np.asarray(array(inputs, 0).mean(axis=axes, keepdims=keepdims)),)
+    return (TensorType(shape, x.dtype),)
 
 
 def infer_global_pool(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of a pool of `x[N,C,spatial...]` over all its spatial axes."""
     (x,) = required_types(types, 1, 1)
     require(x.rank >= 3, f"needs an input [N,C,spatial...], not {x}")
-    return (TensorType((*x.shape[:2], *[1] * (x.rank - 2))),)
+    return (TensorType((*x.shape[:2], *[1] * (x.rank - 2)), x.dtype),)
 
 
 def global_average_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
@@ -55,7 +54,49 @@ def global_average_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Ar
         return (np.asarray(x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)),)
 
 
+def log_sum_exp(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Return `log(sum(exp(x)))`, exact where the largest exponential overflows.
+
+    A set that is empty or holds only minus infinity gives minus infinity.
+    """
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    shift = np.where(np.isinf(top), 0.0, top)
+    total = np.sum(np.exp(x - shift), axis=axis, keepdims=True)
+    result: Array = np.log(total) + shift
+    return result if keepdims else np.asarray(np.squeeze(result, axis))
+
+
+def _reduction(name: str, function: Reduction) -> Operator:
+    def reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
+        axes, keepdims = read_ints(attrs, "axes"), bool(read_int(attrs, "keepdims"))
+        with np.errstate(all="ignore"):
+            return (np.asarray(function(array(inputs, 0), axis=axes, keepdims=keepdims)),)
+
+    return Operator(name, "reduction", infer_reduce, reference)
+
+
+def _of(function: Reduction, before: Callable[[Array], Array]) -> Reduction:
+    """`function` of each element's `before`."""
+    return lambda x, axis, keepdims: function(before(x), axis=axis, keepdims=keepdims)
+
+
+def _then(after: Callable[[Array], Array], function: Reduction) -> Reduction:
+    """`after` of what `function` gives."""
+    return lambda x, axis, keepdims: after(function(x, axis=axis, keepdims=keepdims))
+
+
+_sum_of_squares = _of(np.sum, np.square)
+
 OPERATORS = (
-    Operator("ReduceMean", "reduction", infer_reduce, reduce_mean_reference),
+    _reduction("ReduceMean", np.mean),
+    _reduction("ReduceSum", np.sum),
+    _reduction("ReduceProd", np.prod),
+    _reduction("ReduceMax", lambda x, **how: np.max(x, initial=-np.inf, **how)),
+    _reduction("ReduceMin", lambda x, **how: np.min(x, initial=np.inf, **how)),
+    _reduction("ReduceL1", _of(np.sum, np.abs)),
+    _reduction("ReduceL2", _then(np.sqrt, _sum_of_squares)),
+    _reduction("ReduceSumSquare", _sum_of_squares),
+    _reduction("ReduceLogSum", _then(np.log, np.sum)),
+    _reduction("ReduceLogSumExp", log_sum_exp),
     Operator("GlobalAveragePool", "reduction", infer_global_pool, global_average_pool_reference),
 )

@@ -123,10 +123,14 @@ def pad_array(x: Array, pads: Sequence[int], value: float) -> Array:
         pads: Elements added before each axis of `x`, then after each.
         value: The border's value.
     """
-    befores, afters = pads[: x.ndim], pads[x.ndim :]
+    grow = [(max(b, 0), max(a, 0)) for b, a in zip(pads[: x.ndim], pads[x.ndim :], strict=True)]
+    return np.pad(crop_array(x, pads), grow, constant_values=value)
+
+
+def crop_array(x: Array, pads: Sequence[int]) -> Array:
+    """Return `x` without what negative entries of `pads` crop; positive ones change nothing."""
     crop = tuple(
         slice(max(-before, 0), extent - max(-after, 0))
-        for extent, before, after in zip(x.shape, befores, afters, strict=True)
+        for extent, before, after in zip(x.shape, pads[: x.ndim], pads[x.ndim :], strict=True)
     )
-    grow = [(max(b, 0), max(a, 0)) for b, a in zip(befores, afters, strict=True)]
-    return np.pad(x[crop], grow, constant_values=value)
+    return x[crop]

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 from ago.target import TARGETS
 from ago.version import __version__
+from tests.support.onnx_models import make_model
 
 
 def test_version(invoke) -> None:
@@ -101,3 +104,21 @@ def test_verify(invoke, model: Path) -> None:
 def test_built_in_networks_need_no_file(invoke) -> None:
     result = invoke("show", "tiny_mobilenet", "--after", "partition")
     assert "subgraphs" in result.stdout
+
+
+def test_inputs_that_are_fixed_to_a_value(invoke, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Reshape", ["x", "shape"], ["r"]),
+        helper.make_node("Mul", ["r", "factor"], ["s"]),
+        helper.make_node("Add", ["s", "mask"], ["y"]),
+    ]
+    shapes = {"x": [2, 3], "shape": [2], "factor": [], "mask": [3, 2]}
+    dtypes = {"shape": onnx.TensorProto.INT64}
+    model, mask = tmp_path / "net.onnx", tmp_path / "mask.npy"
+    onnx.save(make_model(nodes, shapes, ["y"], dtypes=dtypes), model)
+    np.save(mask, np.ones((3, 2), np.float32))
+    values = ("shape=3,-1", "factor=0.5", f"mask={mask}")
+    options = [text for value in values for text in ("--constant", value)]
+    result = json.loads(invoke("optimize", model, *options, "--json").stdout)
+    assert result["inputs"] == {"x": [2, 3]}
+    assert result["outputs"] == {"y": [3, 2]}

@@ -31,7 +31,7 @@ def test_a_file_that_is_no_model(invoke, tmp_path: Path) -> None:
 def test_all_unsupported_nodes_are_listed(invoke, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Det", ["x"], ["a"], name="first"),
-        helper.make_node("NonZero", ["x"], ["y"], name="second"),
+        helper.make_node("NonZero", ["a"], ["y"], name="second"),
     ]
     path = tmp_path / "odd.onnx"
     onnx.save(make_model(nodes, {"x": [2, 2]}, ["y"]), path)
@@ -52,6 +52,8 @@ def test_a_target_of_another_kind_of_machine(invoke, model: Path) -> None:
         ("--dim", "batch=0", "is not a size"),
         ("--shape", "image=1,3,,4", "is not a size"),
         ("--shape", "=1", "is not of the form"),
+        ("--constant", "rate=fast", "is neither numbers nor a .npy file"),
+        ("--constant", "rate=gone.npy", "is neither numbers nor a .npy file"),
         ("--input", "image", "is not of the form image=cat.npy"),
         ("--input", "image=nowhere.npy", "there is no file"),
         ("--repeat", "0", "range"),

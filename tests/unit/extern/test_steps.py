@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -77,14 +79,7 @@ def test_verify_names_an_extern_that_computes_something_else():
     anatomy = net.anatomy
     step = next(s for s in anatomy.steps if s.nodes == ("sample",))
     other = sampled("nearest")
-    wrong = type(anatomy)(
-        anatomy.original,
-        compile_graph(other, HOST).graph,
-        anatomy.steps,
-        anatomy.places,
-        anatomy.isolate,
-        anatomy.partition,
-    )
+    wrong = replace(anatomy, compiled=compile_graph(other, HOST).graph)
     rng = np.random.default_rng(1)
     feeds = {n: rng.standard_normal(other.types[n].shape, np.float32) for n in other.inputs}
     with pytest.raises(ago.AgoError, match=f"{step.label}.*only node is sample"):

@@ -84,3 +84,40 @@ def idle_body():
     ]
     inputs = [info("i", INT64, ()), info("going", BOOL, ()), info("a", FLOAT, (2,))]
     return helper.make_graph(nodes, "body", inputs, [info("still", BOOL, ()), info("next")])
+
+
+def scan_model(**attrs):
+    nodes = [
+        helper.make_node("Add", ["sum", "column"], ["next"]),
+        helper.make_node("Mul", ["next", "k"], ["row"]),
+    ]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [info("sum", FLOAT, (3,)), info("column", FLOAT, (3,))],
+        [info("next", FLOAT, (3,)), info("row", FLOAT, (3,))],
+    )
+    node = helper.make_node(
+        "Scan", ["zero", "x"], ["y", "rows"], name="scan", body=body, num_scan_inputs=1, **attrs
+    )
+    weights = {"zero": np.zeros(3, np.float32), "k": np.array([1, 2, 3], np.float32)}
+    return make_model([node], {"x": (3, 4) if attrs else (4, 3)}, ["rows"], weights)
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {},
+        {"scan_input_axes": [1]},
+        {"scan_input_axes": [-1], "scan_output_axes": [1]},
+        {"scan_input_axes": [1], "scan_input_directions": [1], "scan_output_directions": [1]},
+    ],
+)
+def test_a_scan_is_unrolled(attrs):
+    feeds = {"x": integers((3, 4) if attrs else (4, 3))}
+    x = feeds["x"].T if attrs else feeds["x"]
+    back = "scan_input_directions" in attrs
+    rows = np.cumsum(x[::-1] if back else x, axis=0) * [1, 2, 3]
+    rows = rows[::-1] if back else rows
+    wanted = rows.T if "scan_output_axes" in attrs else rows
+    np.testing.assert_array_equal(run_ago(scan_model(**attrs), feeds), wanted)

@@ -265,6 +265,10 @@ def test_an_input_can_be_fixed_to_a_value():
     assert graph.types["y"].shape == (3, 2)
 
 
+def test_a_number_may_stand_for_a_list_of_one():
+    assert load(reshape_model(), constants={"shape": 6}).types["y"].shape == (6,)
+
+
 def test_a_report_says_which_inputs_would_have_to_be_fixed():
     with pytest.raises(UnsupportedError, match=r"give constants=\{'shape': \.\.\.\}") as error:
         load(reshape_model(), dims={"rank": 2})
@@ -275,7 +279,7 @@ def test_a_report_says_which_inputs_would_have_to_be_fixed():
     ("constants", "message"),
     [
         ({"form": [6]}, "constants names form, but the model has: shape, x"),
-        ({"shape": [[6]]}, r"has the shape \(1, 1\), which does not fit"),
+        ({"shape": [[6, 1]]}, r"has the shape \(1, 2\), which does not fit"),
         ({"x": np.zeros((3, 2))}, r"has the shape \(3, 2\), which does not fit"),
         ({"shape": [1.5]}, "does not fit elements of type i64"),
         (["shape"], "constants must be a mapping"),
@@ -421,7 +425,7 @@ def test_an_attribute_that_the_operator_does_not_have_is_reported():
 
 def test_a_report_shows_the_attributes_shortened():
     node = helper.make_node(
-        "LSTM", ["x", "w", "r"], ["y"], name="lstm", hidden_size=3, activations=["Sigmoid"] * 9
+        "Swirl", ["x", "w", "r"], ["y"], name="swirl", hidden_size=3, activations=["Sigmoid"] * 9
     )
     shapes = {"x": (1, 1, 2), "w": (1, 12, 2), "r": (1, 12, 3)}
     with pytest.raises(UnsupportedError) as error:

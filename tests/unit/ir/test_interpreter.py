@@ -97,6 +97,25 @@ def test_checked_mode_reports_the_first_bad_access(code, message, body, scope):
     assert message in str(refusal.value)
 
 
+@pytest.mark.parametrize(("rows", "sound"), [(2, False), (3, True)])
+def test_checked_mode_reports_a_ring_slot_that_was_reused(rows: int, sound: bool) -> None:
+    """Each of 4 rows computes the next row of a window of 3 and reads all of it."""
+    at, tap = ROW + var("s.r"), ROW + COL
+    fill = loop("s.r", 3, store("t", at % rows, x_at(at)))
+    read = loop("s.j", 3, Store("s", "y", (ROW, COL), Load("t", (tap % rows,))))
+    shapes = (("x", (6,), "input"), ("t", (rows,), "stack"), ("y", (4, 3), "output"))
+    buffers = tuple(Buffer(*shape) for shape in shapes)
+    made = Program("p", buffers, (), (loop("s.i", 4, fill, read),))
+    arrays = {"x": np.arange(6.0)}
+    if sound:
+        expected = np.arange(4)[:, None] + np.arange(3)
+        np.testing.assert_array_equal(interpret(made, arrays, "checked")["y"], expected)
+        return
+    with pytest.raises(IRError, match=r"holds row 2 by then, at s\.i = 0, s\.j = 0") as refusal:
+        interpret(made, arrays, "checked")
+    assert refusal.value.code == "stale-ring"
+
+
 def test_a_report_ends_with_the_line():
     with pytest.raises(IRError) as refusal:
         run(program(loop("s.i", 5, store("y", ROW, Const(1.0)))))

@@ -3,6 +3,7 @@
 import pytest
 
 from ago.ir.examples import matmul, pad, smooth
+from ago.ir.extern import CFunction, Extern
 from ago.ir.index import maximum, minimum, var
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
@@ -23,6 +24,14 @@ def odd() -> Program:
     )
 
 
+def external() -> Program:
+    """A call of a C function, with constants and attributes of all kinds."""
+    function = CFunction("ago_topk", "topk", "struct topk", {"axis": 1, "sizes": (2, 3)})
+    call = Extern("top", "TopK", {"axis": 1, "sorted": True}, ("x",), ("y",), (), function, "/t")
+    buffers = (Buffer("x", (2, 3), "input"), Buffer("y", (2, 3), "output"))
+    return Program("external", buffers, (), (), call)
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -32,6 +41,7 @@ def odd() -> Program:
         convolution(5, 3, 5, 3, 2).program,
         max_pool(4, 2, 2).program,
         odd(),
+        external(),
     ],
     ids=lambda program: program.name,
 )

@@ -10,7 +10,7 @@ from ago.errors import IRError
 from ago.ir.extern import CFunction, Extern
 from ago.ir.index import Index, maximum, minimum, var
 from ago.ir.interpreter import interpret
-from ago.ir.nest import Buffer, If, Packing, Reduce, Stage, Stmt, Store, Update
+from ago.ir.nest import Axis, Buffer, If, Packing, Reduce, Stage, Stmt, Store, Update
 from ago.ir.program import Program
 from ago.ir.value import Call, Const, Load, Position, Select, Value, add, mul
 from ago.ir.verify import LAWS, verify
@@ -71,6 +71,71 @@ def packed(source: str, *index: Index, condition: tuple[Index, ...] = ()) -> Pro
 
 O_L = var("o") * 4 + var("l")
 LANE_ROW = loop("s.i", 8, loop("s.j", SI + 1, store(SJ, SI)), kind="vector")
+
+RING = Buffer("ring", (3, 8), "stack")
+RING_OF_2 = replace(RING, shape=(2, 8))
+
+
+def window(
+    rows: int, *, first: Index | int = 0, ring: Buffer = RING, swap: bool = False
+) -> Program:
+    """For each of 5 rows: compute rows `[first, 3)` of a window into a ring, then read all 3."""
+    at, tap = SI + var("r"), SI + SK
+    fill = loop("r", 3, store(at % rows, 0, buffer="ring", value=element("x", at, 0)), lo=first)
+    read = loop("s.k", 3, store(SI, SK, value=element("ring", tap % rows, 0), stage="t"))
+    body = (read, fill) if swap else (fill, read)
+    return program(loop("s.i", 5, *body), buffers=(ring,))
+
+
+SUM = Stage(
+    "s",
+    (Axis("i", 5), Axis("k", 5, "reduce")),
+    "out",
+    (SI, Index()),
+    element("x", SI, SK),
+    "add",
+    Const(0.0),
+)
+TILE_OF_3 = minimum(var("s.k.0") * 3, 2)
+
+
+def summed(*body: Stmt) -> Program:
+    """A program of the stage `s`: the sum of the first 5 elements in each of 5 rows."""
+    return replace(program(*body), stages=(SUM,))
+
+
+def by_tiles(first: Index, *, guard: tuple[Index, ...] = ()) -> Program:
+    """The sum with its reduction in two tiles of 3, the second beginning at `first`."""
+    at = first + var("s.k.1")
+    whole = Reduce(
+        "s",
+        "out",
+        (SI, Index()),
+        "add",
+        Const(0.0),
+        element("x", SI, at),
+        ("s.k.0", "s.k.1"),
+    )
+    body = If(guard, (whole,)) if guard else whole
+    return summed(loop("s.i", 5, loop("s.k.0", 2, loop("s.k.1", 3, body))))
+
+
+def accumulated(tiles: Index, extent: int) -> Program:
+    """The sum decomposed: rows start once each, and accumulate in two tiles of rows."""
+    start = loop("s.i", 5, store(SI, 0, value=Const(0.0)))
+    row = tiles + var("s.i.1")
+    add_one = Update("s", "out", (row, Index()), "add", element("x", row, SK))
+    rows = loop("s.i.1", extent, loop("s.k", 5, add_one))
+    return summed(start, loop("s.i.0", 2, rows))
+
+
+def doubled(first: Index, extent: int) -> Program:
+    """Fill `out`, then double its rows in place, in two tiles."""
+    row = first + var("d.1")
+    double = store(row, 0, value=mul(Const(2.0), element("out", row, 0)), stage="d")
+    fill = loop("s.i", 8, store(SI, 0))
+    return program(fill, loop("d.0", 2, loop("d.1", extent, double)))
+
 
 BROKEN_AND_KEPT: list[tuple[str, str, Program, Program]] = [
     # law, part of the message, the program that breaks it, one that does not
@@ -257,6 +322,38 @@ BROKEN_AND_KEPT: list[tuple[str, str, Program, Program]] = [
             loop("s.k", 8, total(element("x", SK, 0), 0, 0)),
             store(0, 0, buffer="tile", stage="next", value=element("out", 0, 0)),
         ),
+    ),
+    (
+        "stale-ring",
+        "stage t reads row 0 of ring, a ring of 2 in dimension 0, whose slot 0 holds row 2 by then"
+        ", at s.i = 0, s.k = 0",
+        window(2, first=minimum(2, SI * 2), ring=RING_OF_2),
+        window(3, first=minimum(2, SI * 2)),
+    ),
+    (
+        "stale-ring",
+        "reads row 0 of ring, a ring of 3 in dimension 0, whose slot 0 is empty",
+        window(3, first=2),
+        window(3, first=0),
+    ),
+    (
+        "computed-twice",
+        "stage s accumulates 30 terms into out, which it starts 5 times; with 5 terms each it "
+        "should be 25",
+        by_tiles(TILE_OF_3),
+        by_tiles(var("s.k.0") * 3, guard=(4 - var("s.k.0") * 3 - var("s.k.1"),)),
+    ),
+    (
+        "computed-twice",
+        "should be 25",
+        accumulated(minimum(var("s.i.0") * 3, 2), 3),
+        replace(accumulated(var("s.i.0") * 3, 3), stages=()),
+    ),
+    (
+        "computed-twice",
+        "out is updated in place, by tiles that may overlap",
+        doubled(minimum(var("d.0") * 5, 3), 5),
+        doubled(var("d.0") * 4, 4),
     ),
     (
         "race",

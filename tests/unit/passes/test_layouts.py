@@ -1,5 +1,6 @@
 """The choice of layouts, and when a reshape is a view."""
 
+import numpy as np
 import pytest
 
 from ago.frontend import GraphBuilder
@@ -17,6 +18,15 @@ def b():
 
 def reshape_node(graph):
     return next(node for node in graph.nodes if node.op == "Reshape")
+
+
+def a_map_of(b, x):
+    """A pool of one pixel, whose input and output are channels-last maps."""
+    return b.max_pool(x, 1)
+
+
+def a_map(b, shape):
+    return a_map_of(b, b.input("x", shape))
 
 
 def test_activations_are_channels_last_and_the_rest_row_major():
@@ -71,8 +81,9 @@ def test_the_flatten_of_a_pooled_map_is_a_view(b, channels, batch):
     ],
 )
 def test_reshapes_of_channels_last_maps(b, shape, target, view):
-    y = b.reshape(b.relu(b.input("x", shape)), target)
-    graph = choose_layouts(b.build(b.relu(y)), LANES)
+    y = b.reshape(a_map(b, shape), target)
+    z = b.relu(y) if len(target) < 3 else a_map_of(b, y)
+    graph = choose_layouts(b.build(z), LANES)
     assert is_view(graph, reshape_node(graph)) is view
 
 
@@ -83,7 +94,7 @@ def test_reshapes_of_row_major_tensors_are_views(b):
 
 
 def test_rows_that_are_rounded_are_no_view_of_rows_that_are_not(b):
-    x = b.relu(b.input("x", (2, 10, 1, 1)))
+    x = a_map(b, (2, 10, 1, 1))
     graph = choose_layouts(b.build(b.flatten(x)), LANES)
     assert not is_view(graph, reshape_node(graph))
 
@@ -93,3 +104,55 @@ def test_a_view_is_never_longer_than_what_it_looks_at(b):
     graph = choose_layouts(b.build(b.relu(b.flatten(x))), LANES)
     assert graph.types["reshape0"].nbytes == graph.types["x"].nbytes == 24
     assert is_view(graph, reshape_node(graph))
+
+
+def node_of(graph, op):
+    return next(node for node in graph.nodes if node.op == op)
+
+
+def test_what_stands_between_a_convolution_and_its_reader_is_channels_last(b):
+    x = a_map(b, (1, 8, 4, 4))
+    y = b.apply("Pad", b.relu(x), mode="edge", pads=(0, 0, 1, 1) * 2, value=0.0)
+    graph = choose_layouts(b.build(a_map_of(b, y)), LANES)
+    assert {graph.types[v].layout for v in ("maxpool0", "relu0", "pad0")} == {
+        Layout.channels_last(4, LANES)
+    }
+
+
+def test_sequences_are_row_major(b):
+    x = b.matmul(b.input("x", (2, 7, 8)), b.constant(np.ones((8, 8))))
+    graph = choose_layouts(b.build(b.relu(b.add(b.relu(x), 1.0))), LANES)
+    assert graph.types["add0"].layout == Layout.row_major(3)
+
+
+def test_a_transpose_lies_as_its_input_does(b):
+    x = a_map(b, (2, 8, 3, 5))
+    y = b.apply("Transpose", x, perm=(0, 2, 3, 1))
+    graph = choose_layouts(b.build(b.matmul(y, b.constant(np.ones((8, 8))))), LANES)
+    assert graph.types["transpose0"].layout == Layout.row_major(4)
+    assert is_view(graph, node_of(graph, "Transpose"))
+
+
+def test_a_channel_shuffle_copies_once(b):
+    x = b.reshape(a_map(b, (1, 16, 3, 3)), (1, 2, 8, 3, 3))
+    y = b.reshape(b.apply("Transpose", x, perm=(0, 2, 1, 3, 4)), (1, 16, 3, 3))
+    graph = choose_layouts(b.build(a_map_of(b, y)), LANES)
+    views = [n.name for n in graph.nodes if is_view(graph, n)]
+    assert views == ["reshape0", "transpose0"]
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "view"), [(0, 8, True), (8, 16, True), (4, 8, False), (8, 12, False)]
+)
+def test_slices_of_whole_vectors_are_views(b, start, count, view):
+    x = a_map(b, (1, 32, 3, 3))
+    whole = {"starts": (0, start, 0, 0), "steps": (1, 1, 1, 1), "shape": (1, count, 3, 3)}
+    graph = choose_layouts(b.build(a_map_of(b, b.apply("Slice", x, **whole))), LANES)
+    assert is_view(graph, node_of(graph, "Slice")) is view
+
+
+def test_slices_with_steps_are_no_views(b):
+    x = a_map(b, (1, 32, 3, 3))
+    every = {"starts": (0, 0, 0, 0), "steps": (1, 2, 1, 1), "shape": (1, 16, 3, 3)}
+    graph = choose_layouts(b.build(a_map_of(b, b.apply("Slice", x, **every))), LANES)
+    assert not is_view(graph, node_of(graph, "Slice"))

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 
 from ago.ir.graph import Node
 from ago.ir.lowering.context import Lowering
-from ago.ir.lowering.externs import sampling
+from ago.ir.lowering.externs import recurrent, sampling
 
 __all__ = ["EXTERNS"]
 
 EXTERNS: Mapping[str, Callable[[Node, Lowering], None]] = {
+    **recurrent.EXTERNS,
     **sampling.EXTERNS,
 }
