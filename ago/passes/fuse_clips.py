@@ -1,6 +1,7 @@
 """Activations with bounds in one form.
 
-Read `fuse_clips` first. Invariant: afterwards no Relu is left, and no Clip's only reader is a Clip.
+Read `fuse_clips` first. Invariant: afterwards no Relu of float32 is left, and no Clip's only reader
+is a Clip.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def fuse_clips(graph: Graph) -> Graph:
     """
     draft = Draft(graph)
     for node in graph.nodes:
-        if node.op not in ("Relu", "Clip"):
+        if node.op not in ("Relu", "Clip") or node.type.dtype != "f32":
             draft.append(node)
             continue
         bounds = _bounds(node)

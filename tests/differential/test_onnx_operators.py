@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ago.errors import ModelError, UnsupportedError
 from ago.frontend import load
@@ -82,6 +82,70 @@ CASES = {
     "mul": ("Mul", 14, [X, integers((1, 7))], [], {}),
     "div": ("Div", 13, [X], [f32(2)], {}),
     "identity": ("Identity", 16, [X], [], {}),
+    "clip bounds": (
+        "Clip",
+        13,
+        [SPECIAL[1:], np.array(-1, np.float32), np.array(2, np.float32)],
+        [],
+        {},
+    ),
+    "clip bounds of one": ("Clip", 11, [X], [f32(-1.5), f32(2)], {}),
+    "clip integers": ("Clip", 12, [ints(-9, 0, 5)], [np.int64(-2), np.int64(3)], {}),
+    "relu integers": ("Relu", 14, [ints(-9, 0, 5).astype(np.int32)], [], {}),
+    "max 8": ("Max", 8, [X, integers((1, 1, 7), 1), integers((6, 1, 1), 2)], [], {}),
+    "min 13": ("Min", 13, [X], [f32(1)], {}),
+    "sum 6": ("Sum", 8, [X, X, integers((7,), 3)], [], {}),
+    "mean 13 of tensors": ("Mean", 13, [X, integers((7,), 3), f32(3)], [], {}),
+    "sum of one": ("Sum", 13, [X], [], {}),
+    "pow 7": ("Pow", 7, [X], [f32(2)], {}),
+    "pow 12": ("Pow", 12, [X], [np.array([3], np.int64)], {}),
+    "cast": ("Cast", 13, [X], [], {"to": TensorProto.INT32}),
+    "cast from bool": ("Cast", 9, [X > 0], [], {"to": TensorProto.FLOAT}),
+    "where": ("Where", 16, [X > 0, X, integers((7,), 1)], [], {}),
+    "and": ("And", 7, [X > 0, X > 1], [], {}),
+    "greater 9": ("Greater", 9, [X, integers((7,), 1)], [], {}),
+    "equal 11": ("Equal", 11, [X, integers((7,), 1)], [], {}),
+    "less integers": ("Less", 13, [ints(1, 2, 3), ints(2)], [], {}),
+    "mod": ("Mod", 13, [ints(-7, 7, 5)], [ints(-3, -3, 3)], {}),
+    "fmod": ("Mod", 13, [f32(-7.5, 7.5, 5)], [f32(2)], {"fmod": 1}),
+    "shift": (
+        "BitShift",
+        11,
+        [np.array([1, 200, 3], np.uint8)],
+        [np.array([7, 2, 0], np.uint8)],
+        {"direction": "RIGHT"},
+    ),
+    "leaky 6": ("LeakyRelu", 6, [X], [], {}),
+    "leaky 16": ("LeakyRelu", 16, [X], [], {"alpha": 0.5}),
+    "prelu 9": ("PRelu", 9, [X], [integers((6, 1, 1))], {}),
+    "elu": ("Elu", 6, [X], [], {}),
+    "hard sigmoid": ("HardSigmoid", 6, [X], [], {}),
+    "hard swish": ("HardSwish", 14, [X], [], {}),
+    "selu": ("Selu", 6, [X], [], {}),
+    "thresholded": ("ThresholdedRelu", 10, [X], [], {"alpha": 2.0}),
+    "shrink": ("Shrink", 9, [X], [], {"bias": 1.5}),
+    "gelu tanh": ("Gelu", 20, [X], [], {"approximate": "tanh"}),
+    "is inf": ("IsInf", 10, [SPECIAL], [], {"detect_negative": 0}),
+    "is nan": ("IsNaN", 13, [SPECIAL], [], {}),
+    "sign": ("Sign", 13, [X], [], {}),
+    "round": ("Round", 11, [f32(-1.5, -0.5, 0.5, 1.5, 2.5)], [], {}),
+    "quantise": ("QuantizeLinear", 10, [X], [np.float32(0.0625), np.uint8(128)], {}),
+    "quantise without zero": ("QuantizeLinear", 13, [X], [np.float32(0.5)], {}),
+    "quantise axis": (
+        "QuantizeLinear",
+        13,
+        [X],
+        [f32(*(0.5, 1, 2, 4, 0.25, 0.125)), np.arange(6, dtype=np.int8)],
+        {"axis": -3},
+    ),
+    "dequantise": (
+        "DequantizeLinear",
+        13,
+        [np.arange(24, dtype=np.uint8).reshape(2, 3, 4)],
+        [f32(0.5, 2, 4), np.array([1, 2, 3], np.uint8)],
+        {"axis": 1},
+    ),
+    "dequantise i32": ("DequantizeLinear", 10, [ints(-9, 4).astype(np.int32)], [f32(0.5)], {}),
     "dropout 7": ("Dropout", 7, [X], [], {"ratio": 0.9}),
     "dropout 12": ("Dropout", 12, [X], [np.float32(0.9), np.array(False)], {}),
     "dropout 22": ("Dropout", 22, [X], [], {}),
@@ -143,10 +207,13 @@ for policy, stride in SAME:
         {"auto_pad": policy, "kernel_shape": [4, 3], "strides": [stride, stride]},
     )
 
-# Where onnx's reference fails (negative pads, old batch normalisation) or is wrong: MaxPool with
+# Where onnx's reference fails (negative pads, old batch normalisation, old dequantisation) or is
+# wrong: MaxPool with
 # asymmetric padding by ONNX's own formula for the extents, BatchNormalization 9 because it mixes in
 # the batch's statistics as in training. ONNX Runtime is right in all of these.
 REFERENCE_FAILS = {
+    "dequantise",
+    "dequantise i32",
     "max pool",
     "max pool SAME_LOWER 2",
     "max pool SAME_LOWER 3",
@@ -196,8 +263,6 @@ REFUSED = {
     "norm 7": ("BatchNormalization", 7, [integers((3, 2))], NORM, {"spatial": 0}, "spatial=0"),
     "dropout 6": ("Dropout", 6, [X], [], {}, "since opset 7"),
     "dropout": ("Dropout", 13, [X], [np.float32(0.5), TRUE], {}, "training_mode is true"),
-    "clip dynamic": ("Clip", 13, [X, np.float32(1)], [], {}, "bound min 'x1' is not constant"),
-    "clip nan": ("Clip", 13, [X], [np.float32(NAN)], {}, "NaN is no bound"),
     "clip 6 nan": ("Clip", 6, [X], [], {"max": NAN}, "NaN is no bound"),
     "pad mode": ("Pad", 13, [X], [ints(0, 0, 1, 1) * 2], {"mode": "mirror"}, "mode='mirror'"),
     "conv four axes": ("Conv", 11, [np.ones((1,) * 6, np.float32)] * 2, [], {}, "4 spatial axes"),

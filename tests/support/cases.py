@@ -16,6 +16,7 @@ import numpy as np
 from ago.frontend import GraphBuilder, Value
 from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
+from ago.ir.tensor import TensorType, numpy_dtype
 from ago.options import Options
 from ago.pipeline import compile_graph
 from ago.runtime.artifact import Artifact
@@ -59,16 +60,35 @@ def make_case(name: str, body: Body, seed: int = 0) -> Case:
     builder = GraphBuilder("case")
     outputs = body(builder, rng)
     graph = builder.build(*(outputs if isinstance(outputs, tuple) else (outputs,)))
-    feeds = {n: rng.standard_normal(graph.types[n].shape, np.float32) for n in graph.inputs}
-    return Case(name, graph, feeds)
+    return Case(name, graph, {n: random_array(graph.types[n], rng) for n in graph.inputs})
+
+
+def random_array(kind: TensorType, rng: np.random.Generator) -> np.ndarray:
+    """Standard normal floats; of other types small numbers, a few of them at the type's ends."""
+    dtype = numpy_dtype(kind.dtype)
+    if dtype.kind == "f":
+        return rng.standard_normal(kind.shape, np.float32).astype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, kind.shape).astype(dtype)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    small = rng.integers(max(low, -9), 10, kind.shape)
+    ends = rng.choice(np.array([low, high], dtype), kind.shape)
+    return np.where(rng.random(kind.shape) < 0.1, ends, small.astype(dtype)).astype(dtype)
+
+
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -1.5, 2.5)
+"""What `special` strews in."""
 
 
 def special(case: Case, seed: int = 0) -> Case:
-    """The case with NaN and infinities strewn into its inputs."""
+    """The case with NaN, infinities, halves and zeros strewn into its floats."""
     rng = np.random.default_rng(seed)
     feeds = {}
     for name, array in case.feeds.items():
-        values = rng.choice(np.array([np.nan, np.inf, -np.inf], np.float32), array.shape)
+        if array.dtype.kind != "f":
+            feeds[name] = array
+            continue
+        values = rng.choice(np.array(SPECIAL, array.dtype), array.shape)
         feeds[name] = np.where(rng.random(array.shape) < 0.1, values, array)
     return replace(case, name=f"{case.name} special", feeds=feeds)
 
@@ -136,6 +156,9 @@ def difference(found: np.ndarray, expected: np.ndarray, tolerance: float = TOLER
     """How two arrays differ, in words; empty if they agree."""
     if found.shape != expected.shape:
         return f"shape {found.shape} for {expected.shape}"
+    if expected.dtype.kind != "f":
+        same = found.dtype == expected.dtype and np.array_equal(found, expected)
+        return "" if same else f"{found.dtype}{found.ravel()[:6]} for {expected.ravel()[:6]}"
     finite = np.isfinite(expected)
     with np.errstate(over="ignore"):
         rounded = np.where(finite, 0, expected).astype(np.float32)

@@ -24,7 +24,7 @@ def make_model(
     opset: int = 21,
     dtypes: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """Return a model; inputs are float32 unless `dtypes` says otherwise."""
+    """Return a model; inputs and outputs are float32 unless `dtypes` says otherwise."""
     dtypes = dtypes or {}
     graph = helper.make_graph(
         nodes,
@@ -33,7 +33,10 @@ def make_model(
             helper.make_tensor_value_info(name, dtypes.get(name, onnx.TensorProto.FLOAT), shape)
             for name, shape in inputs.items()
         ],
-        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in outputs],
+        [
+            helper.make_tensor_value_info(name, dtypes.get(name, onnx.TensorProto.FLOAT), None)
+            for name in outputs
+        ],
         [numpy_helper.from_array(np.asarray(w), name) for name, w in (weights or {}).items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
@@ -56,7 +59,11 @@ def one_node(
     weights = {n: a for n, a in zip(more, constants, strict=True) if a is not None}
     node = helper.make_node(op, names + more, list(outputs), name="node", **attrs)
     shapes = {name: array.shape for name, array in feeds.items()}
-    return make_model([node], shapes, ["y"], weights, opset), feeds
+    dtypes = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in feeds.items()}
+    open_ended = make_model([node], shapes, [], weights, opset, dtypes)
+    for value in onnx.shape_inference.infer_shapes(open_ended).graph.value_info:
+        dtypes[value.name] = value.type.tensor_type.elem_type
+    return make_model([node], shapes, ["y"], weights, opset, dtypes), feeds
 
 
 def run_ago(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Array:

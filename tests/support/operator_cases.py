@@ -16,6 +16,7 @@ from ago.frontend import GraphBuilder, Value
 from tests.support.cases import Body, Case, make_case, special
 from tests.support.movement_cases import MOVEMENT_TABLES
 from tests.support.normalise_cases import normalisations
+from tests.support.pointwise_cases import pointwise_bodies
 
 Tail = Callable[[GraphBuilder, np.random.Generator, Value], Value]
 
@@ -280,6 +281,7 @@ TABLES: Mapping[str, tuple[Case, ...]] = {
     "matrix products": _table(_matrix_products()),
     "reductions": _table(_reductions()),
     "elementwise": _table(_elementwise()),
+    "pointwise": _table(pointwise_bodies()),
     "movements": _table(_movements()),
     "normalisations": _table(normalisations()),
     **MOVEMENT_TABLES,

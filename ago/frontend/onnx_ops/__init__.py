@@ -6,9 +6,11 @@ versions newer than any listed here read as the newest.
 
 from ago.frontend.onnx_ops import (
     arithmetic,
+    elementwise,
     movement,
     normalise,
     padding,
+    quantize,
     recurrent,
     reductions,
     sampling,
@@ -25,6 +27,8 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **windows.TRANSLATORS,
     **transposed.TRANSLATORS,
     **arithmetic.TRANSLATORS,
+    **elementwise.TRANSLATORS,
+    **quantize.TRANSLATORS,
     **shapes.TRANSLATORS,
     **sampling.TRANSLATORS,
     **recurrent.TRANSLATORS,

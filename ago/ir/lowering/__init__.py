@@ -15,7 +15,7 @@ from ago.ir.graph import Graph, Node
 from ago.ir.lowering import movement, reduction
 from ago.ir.lowering.context import Lowering
 from ago.ir.lowering.convolution import lower_conv
-from ago.ir.lowering.elementwise import binary, clip, identity, lower_elementwise, relu
+from ago.ir.lowering.elementwise import ELEMENTWISE
 from ago.ir.lowering.externs import EXTERNS
 from ago.ir.lowering.movement import lower_concat, lower_movement, lower_trilu
 from ago.ir.lowering.normalise import NORMALISATIONS
@@ -30,19 +30,14 @@ __all__ = ["LOWERINGS", "LoweredProgram", "Lowering", "lower_nodes", "require_lo
 
 LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "AveragePool": lower_average_pool,
-    "Add": lower_elementwise("add", binary("add")),
-    "Clip": lower_elementwise("clip", clip),
     "Concat": lower_concat,
     "Conv": lower_conv,
     "DepthToSpace": lower_movement("blocks", movement.depth_to_space),
-    "Div": lower_elementwise("div", binary("div")),
     "Expand": lower_movement("expand", movement.expand),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,
-    "Identity": lower_elementwise("copy", identity),
     "MatMul": lower_matmul,
     "MaxPool": lower_max_pool,
-    "Mul": lower_elementwise("mul", binary("mul")),
     "Pad": lower_pad,
     "ReduceL1": lower_reduce(reduction.L1),
     "ReduceMax": lower_reduce(reduction.MAX),
@@ -51,13 +46,12 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "ReduceProd": lower_reduce(reduction.PROD),
     "ReduceSum": lower_reduce(reduction.SUM),
     "ReduceSumSquare": lower_reduce(reduction.SUM_SQUARE),
-    "Relu": lower_elementwise("relu", relu),
     "Reshape": lower_movement("reshape", movement.reshape),
     "Slice": lower_movement("slice", movement.slice_),
     "SpaceToDepth": lower_movement("blocks", movement.space_to_depth),
+    **ELEMENTWISE,
     **EXTERNS,
     **NORMALISATIONS,
-    "Sub": lower_elementwise("sub", binary("sub")),
     "Take": lower_movement("take", movement.take),
     "Tile": lower_movement("tile", movement.tile),
     "Transpose": lower_movement("transpose", movement.transpose),

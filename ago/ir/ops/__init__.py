@@ -5,7 +5,10 @@ attributes explicit; each operator says which element types it takes.
 """
 
 from ago.ir.ops import (
+    activation,
+    arithmetic,
     blocks,
+    compare,
     conv,
     elementwise,
     matmul,
@@ -24,9 +27,8 @@ __all__ = ["OPERATORS", "Array", "Attrs", "Kind", "Operator"]
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
     for family in (
-        *(conv, matmul, elementwise, pool, reduce, normalise, movement, padding, blocks, sampling),
-        recurrent,
-        sampling,
+        *(conv, matmul, elementwise, arithmetic, activation, compare),
+        *(pool, reduce, normalise, movement, padding, blocks, sampling, recurrent),
     )
     for operator in family.OPERATORS
 }

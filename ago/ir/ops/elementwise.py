@@ -1,4 +1,4 @@
-"""Operators that map elements one by one.
+"""Identity, clamps and the normalisation by given statistics.
 
 Read `OPERATORS` first. Invariant: NaN goes in, NaN comes out (also of Relu and Clip).
 """
@@ -6,12 +6,11 @@ Read `OPERATORS` first. Invariant: NaN goes in, NaN comes out (also of Relu and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from ago.errors import ModelError
 from ago.ir.attributes import read_float
+from ago.ir.functions import ELEMENTS, NUMBERS
 from ago.ir.ops.operator import (
     Array,
     Attrs,
@@ -25,27 +24,24 @@ from ago.ir.ops.operator import (
 from ago.ir.tensor import TensorType
 
 
-def infer_unary(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
-    """Type of an operator whose one input and output have the same shape."""
-    (x,) = required_types(types, 1, 1)
-    return (TensorType(x.shape),)
+def infer_identity(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
+    """Type of `Identity(x)`, of any element type."""
+    (x,) = required_types(types, 1, 1, ELEMENTS)
+    return (TensorType(x.shape, x.dtype),)
+
+
+def infer_relu(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
+    """Type of `Relu(x)`, of any numbers."""
+    (x,) = required_types(types, 1, 1, NUMBERS)
+    return (TensorType(x.shape, x.dtype),)
 
 
 def infer_clip(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Clip(x)`; neither bound may be NaN."""
     for name in ("min", "max"):
         require(not math.isnan(read_float(attrs, name)), f"{name} must not be NaN")
-    return infer_unary(types, attrs)
-
-
-def infer_binary(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
-    """Type of an operator on two tensors that broadcast as numpy's do."""
-    a, b = required_types(types, 2, 2)
-    try:
-        shape = np.broadcast_shapes(a.shape, b.shape)
-    except ValueError:
-        raise ModelError(f"{a} and {b} do not broadcast") from None
-    return (TensorType(tuple(int(extent) for extent in shape)),)
+    (x,) = required_types(types, 1, 1)
+    return (TensorType(x.shape),)
 
 
 def infer_batch_norm(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -64,7 +60,8 @@ def identity_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def relu_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
     """Return `max(x, 0)`; NaN stays NaN."""
-    return (np.maximum(array(inputs, 0), 0.0),)
+    x = array(inputs, 0)
+    return (np.maximum(x, x.dtype.type(0)),)
 
 
 def clip_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
@@ -83,21 +80,9 @@ def batch_norm_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]
         return ((x - mean) / np.sqrt(var + read_float(attrs, "epsilon")) * scale + bias,)
 
 
-def _binary(name: str, function: Callable[[Array, Array], Array]) -> Operator:
-    def reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return (function(array(inputs, 0), array(inputs, 1)),)
-
-    return Operator(name, "elementwise", infer_binary, reference)
-
-
 OPERATORS = (
-    Operator("Identity", "elementwise", infer_unary, identity_reference),
-    Operator("Relu", "elementwise", infer_unary, relu_reference),
+    Operator("Identity", "elementwise", infer_identity, identity_reference),
+    Operator("Relu", "elementwise", infer_relu, relu_reference),
     Operator("Clip", "elementwise", infer_clip, clip_reference),
     Operator("BatchNormalization", "elementwise", infer_batch_norm, batch_norm_reference),
-    _binary("Add", np.add),
-    _binary("Sub", np.subtract),
-    _binary("Mul", np.multiply),
-    _binary("Div", np.divide),
 )

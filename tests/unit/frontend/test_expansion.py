@@ -69,8 +69,8 @@ def test_an_output_that_no_part_makes_is_refused():
 
 
 def test_an_operator_without_a_translator_is_read_by_its_definition():
-    node = helper.make_node("Shrink", ["x"], ["y"], lambd=1.0)
-    with pytest.raises(UnsupportedError, match=r"'y' \(Shrink\): its definition needs"):
+    node = helper.make_node("Bernoulli", ["x"], ["y"])
+    with pytest.raises(UnsupportedError, match=r"'y' \(Bernoulli\): its definition needs"):
         load(make_model([node], {"x": (2, 3)}, ["y"]))
 
 

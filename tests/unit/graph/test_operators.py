@@ -1,6 +1,7 @@
 """Each canonical operator: its type rule's refusals and the corners of its reference."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -92,10 +93,13 @@ NESTS = sorted(op for op, row in OPERATORS.items() if row.kind != "extern")
 def test_infer_refuses_other_element_types(op):
     inputs = types(*[(1, 3, 8, 8)] * 5, dtype="f16")
     attrs = {**CONV, **POOL, **GEMM, "min": 0.0, "max": 1.0, "axis": 1}
-    count = {"Conv": 2, "Gemm": 2, "BatchNormalization": 5}.get(op)
-    binary = op in ("MatMul", "Add", "Sub", "Mul", "Div")
-    with pytest.raises(ModelError, match="float32 tensors, not f16"):
-        OPERATORS[op].infer(inputs[: count or (2 if binary else 1)], attrs)
+    attrs |= {"approximate": "none", "direction": "LEFT", "to": "f32", "alpha": 1.0}
+    refusals = []
+    for count in range(1, 6):
+        with pytest.raises(ModelError) as error:
+            OPERATORS[op].infer(inputs[:count], attrs)
+        refusals.append(str(error.value))
+    assert any(re.fullmatch(r"needs .* tensors, not f16\S*", text) for text in refusals)
 
 
 def test_every_row_is_listed_under_its_name():
