@@ -7,8 +7,8 @@ fits no rule keeps its naive nests, which are always correct.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 from ago.autoschedule.borders import peel_borders
 from ago.autoschedule.groups import interleaving, ragged_group
@@ -22,6 +22,7 @@ from ago.fuse.rank import APART, FusionChoice, Ranking, rank_plans
 from ago.fuse.shape import Roles, roles
 from ago.ir.program import Program
 from ago.ir.verify import verify
+from ago.ir.workload import workload_key
 from ago.schedule.chooser import Chooser, Decision
 from ago.schedule.collapse import collapse
 from ago.schedule.round_axis import round_axis
@@ -75,11 +76,7 @@ def sketch_program(
     Returns:
         The schedule and the plans.
     """
-    named = Schedule(program)
-    pieces = find_pieces(named)
-    for piece in pieces:
-        _collapse_spatial(named, piece.output)
-    ranking = rank_plans(named.program, pieces, target, intensive=intensive_fusion)
+    ranking = _rank(_Task(workload_key(program), target, intensive_fusion, program))
     try:
         return _sketch(program, target, chooser, ranking)
     except (ScheduleError, IRError) as refusal:
@@ -88,6 +85,26 @@ def sketch_program(
         reason = str(refusal).split("\n", maxsplit=1)[0]
         refused = (*ranking.refused, *((str(p.plan), reason) for p in ranking.plans if p.choices))
         return _sketch(program, target, chooser, Ranking((APART,), refused))
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a ranking depends on; the program is told by its workload."""
+
+    workload: str
+    target: Target
+    intensive: bool
+    program: Program = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _rank(task: _Task) -> Ranking:
+    """The fusion plans of a program: the same for all of a search's candidates."""
+    named = Schedule(task.program)
+    pieces = find_pieces(named)
+    for piece in pieces:
+        _collapse_spatial(named, piece.output)
+    return rank_plans(named.program, pieces, task.target, intensive=task.intensive)
 
 
 def _sketch(

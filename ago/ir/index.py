@@ -232,6 +232,7 @@ def _canonical(coefficients: Mapping[Atom, int], const: int) -> Index:
     return Index(tuple(kept), const)
 
 
+@lru_cache(maxsize=1 << 14)
 def var(name: str) -> Index:
     """The index that is the loop variable `name`."""
     return Index(((Var(name), 1),))

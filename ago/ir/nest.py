@@ -178,6 +178,9 @@ class If:
 Leaf = Store | Reduce | Update
 Stmt = Leaf | Prefetch | For | If
 
+_LEAVES = (Store, Reduce, Update)
+_NESTS = (For, If)
+
 
 @dataclass(frozen=True, slots=True)
 class Packing:
@@ -222,15 +225,17 @@ class Buffer:
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement below `body`, outer before inner, in execution order."""
-    for stmt in body:
+    todo = list(reversed(body))
+    while todo:
+        stmt = todo.pop()
         yield stmt
-        if isinstance(stmt, For | If):
-            yield from walk(stmt.body)
+        if isinstance(stmt, _NESTS):
+            todo.extend(reversed(stmt.body))
 
 
 def leaves(body: tuple[Stmt, ...]) -> Iterator[Leaf]:
     """Every leaf below `body`, in execution order."""
-    return (stmt for stmt in walk(body) if isinstance(stmt, Store | Reduce | Update))
+    return (stmt for stmt in walk(body) if isinstance(stmt, _LEAVES))
 
 
 def rewrite(
@@ -241,23 +246,32 @@ def rewrite(
     Untouched subtrees are shared with the old body.
     """
     result: list[Stmt] = []
+    same = True
     for stmt in body:
         replaced = change(stmt)
         if replaced is not None:
             result.extend(replaced)
-        elif isinstance(stmt, For | If):
+            same = same and len(replaced) == 1 and replaced[0] is stmt
+        elif isinstance(stmt, _NESTS):
             inner = rewrite(stmt.body, change)
-            result.append(stmt if inner is stmt.body else replace(stmt, body=inner))
+            result.append(stmt if inner is stmt.body else with_body(stmt, inner))
+            same = same and inner is stmt.body
         else:
             result.append(stmt)
-    same = len(result) == len(body) and all(a is b for a, b in zip(result, body, strict=True))
     return body if same else tuple(result)
+
+
+def with_body(stmt: For | If, body: tuple[Stmt, ...]) -> For | If:
+    """`stmt` around other statements; much faster than `replace`, on a path that is hot."""
+    if isinstance(stmt, For):
+        return For(stmt.name, stmt.lo, stmt.hi, stmt.kind, body)
+    return If(stmt.condition, body)
 
 
 def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
     """The statements from the top of `body` down to the loop called `loop`, that loop last."""
     for stmt in body:
-        if not isinstance(stmt, For | If):
+        if not isinstance(stmt, _NESTS):
             continue
         if isinstance(stmt, For) and stmt.name == loop:
             return (stmt,)

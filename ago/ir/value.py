@@ -94,17 +94,18 @@ def loads(value: Value, guard: Condition = ()) -> Iterator[tuple[Load, Condition
 
     A load in the `otherwise` branch carries only the outer guard: a negated conjunction is no box.
     """
-    match value:
-        case Load():
-            yield value, guard
-        case Call(_, args):
-            for arg in args:
-                yield from loads(arg, guard)
-        case Select(condition, then, otherwise):
-            yield from loads(then, guard + condition)
-            yield from loads(otherwise, guard)
-        case Const() | Position():
-            return
+    todo: list[tuple[Value, Condition]] = [(value, guard)]
+    while todo:
+        value, guard = todo.pop()
+        match value:
+            case Load():
+                yield value, guard
+            case Call(_, args):
+                todo += [(arg, guard) for arg in reversed(args)]
+            case Select(condition, then, otherwise):
+                todo += [(otherwise, guard), (then, guard + condition)]
+            case Const() | Position():
+                continue
 
 
 def select_conditions(value: Value) -> Iterator[Condition]:

@@ -7,6 +7,7 @@ as a Python script that a person can run and edit.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -263,7 +264,7 @@ class Schedule:
         """
         if _primitive(primitive.__name__) is not primitive:
             raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
-        bound = inspect.signature(primitive).bind(self.program, *args, **kwargs)
+        bound = _signature(primitive).bind(self.program, *args, **kwargs)
         bound.apply_defaults()
         plain = tuple((k, _plain(v)) for k, v in list(bound.arguments.items())[1:])
         self.program = primitive(self.program, *args, **kwargs)
@@ -302,6 +303,9 @@ class Schedule:
         return Trace(self._workload, tuple(self._instructions), decisions)
 
 
+_signature = functools.cache(inspect.signature)
+
+
 def _primitive(name: str) -> Callable[..., Program]:
     if name not in PRIMITIVES:
         raise _refusal("unknown-primitive", f"no primitive is called {name!r}")
@@ -310,7 +314,7 @@ def _primitive(name: str) -> Callable[..., Program]:
 
 def _check_arguments(instruction: Instruction) -> None:
     """Check that names and types of the arguments are those of the primitive's signature."""
-    signature = inspect.signature(_primitive(instruction.primitive))
+    signature = _signature(_primitive(instruction.primitive))
     given = dict(instruction.args)
     expected = list(signature.parameters.values())[1:]
     complete = all(p.name in given or p.default is not p.empty for p in expected)
