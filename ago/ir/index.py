@@ -112,8 +112,12 @@ def _operand(index: Index) -> str:
     return text if text.replace(".", "_").isidentifier() else f"({text})"
 
 
-@lru_cache(maxsize=1 << 16)
 def _sort_key(atom: Atom) -> str:
+    return atom.name if isinstance(atom, Var) else _text(atom)
+
+
+@lru_cache(maxsize=1 << 16)
+def _text(atom: Atom) -> str:
     return str(atom)
 
 
@@ -219,17 +223,23 @@ class Index:
 
 
 def _combine(a: Index, b: Index, sign: int) -> Index:
-    coefficients = dict(a.terms)
-    for atom, coefficient in b.terms:
-        coefficients[atom] = coefficients.get(atom, 0) + sign * coefficient
-    return _canonical(coefficients, a.const + sign * b.const)
-
-
-def _canonical(coefficients: Mapping[Atom, int], const: int) -> Index:
-    kept = [(atom, c) for atom, c in coefficients.items() if c]
-    if len(kept) > 1:
-        kept.sort(key=lambda term: _sort_key(term[0]))
-    return Index(tuple(kept), const)
+    """`a + sign * b`: both have their terms in order, which are merged."""
+    left = [(_sort_key(atom), atom, c) for atom, c in a.terms]
+    merged: list[tuple[Atom, int]] = []
+    place = 0
+    for atom, c in b.terms:
+        key = _sort_key(atom)
+        while place < len(left) and left[place][0] < key:
+            merged.append((left[place][1], left[place][2]))
+            place += 1
+        total = sign * c
+        if place < len(left) and left[place][0] == key:
+            total += left[place][2]
+            place += 1
+        if total:
+            merged.append((atom, total))
+    merged += [(atom, c) for _, atom, c in left[place:]]
+    return Index(tuple(merged), a.const + sign * b.const)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -325,11 +335,30 @@ def substitute(index: Index, replacements: Mapping[str, Index]) -> Index:
     return map_atoms(index, change)
 
 
-@lru_cache(maxsize=1 << 16)
 def variables(index: Index) -> frozenset[str]:
     """Names of all loop variables that occur in `index`, inside atoms too."""
+    terms = index.terms
+    if len(terms) <= 1:
+        if not terms:
+            return _NONE
+        atom = terms[0][0]
+        if isinstance(atom, Var):
+            return _only(atom.name)
+    return _variables(terms)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=1 << 14)
+def _only(name: str) -> frozenset[str]:
+    return frozenset((name,))
+
+
+@lru_cache(maxsize=1 << 16)
+def _variables(terms: tuple[tuple[Atom, int], ...]) -> frozenset[str]:
     names: set[str] = set()
-    for atom, _ in index.terms:
+    for atom, _ in terms:
         match atom:
             case Var(name):
                 names.add(name)

@@ -103,7 +103,7 @@ class _Source:
     def _call(self, value: object, known: tuple[Field[object], ...]) -> str:
         """A call of the value's class; trailing arguments that are the defaults are left out."""
         self.classes.add(type(value))
-        given = [(field, getattr(value, field.name)) for field in known]
+        given = [(field, getattr(value, field.name)) for field in known if field.init]
         while given and given[-1][0].default is not MISSING:
             field, last = given[-1]
             if last != field.default:
@@ -130,5 +130,7 @@ class _Source:
                 return f"(({self._index(value)}) // {divisor})"
             case Mod(value, divisor):
                 return f"(({self._index(value)}) % {divisor})"
+            case Lookup(table, place):
+                return f"lookup({table.entries!r}, {self._index(place)})"
             case Lookup(table, place):
                 return f"lookup({table}, {self._index(place)})"

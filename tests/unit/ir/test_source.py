@@ -4,7 +4,7 @@ import pytest
 
 from ago.ir.examples import matmul, pad, smooth
 from ago.ir.extern import CFunction, Extern
-from ago.ir.index import maximum, minimum, var
+from ago.ir.index import lookup, maximum, minimum, var
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
 from ago.ir.source import program_source
@@ -15,7 +15,11 @@ from tests.support.programs import convolution, max_pool
 def odd() -> Program:
     """Every kind of index, infinite constants, a guard, names that are no identifiers."""
     i, j = var("s/1.i"), var("s/1.j")
-    at = maximum(minimum(i, j * -2 + 5), (i * 3 + j - 1) // 4) + (i + j * 2) % 3
+    at = (
+        maximum(minimum(i, j * -2 + 5), (i * 3 + j - 1) // 4)
+        + (i + j * 2) % 3
+        + lookup((0, 2, 1, 0), j)
+    )
     value = Select((3 - i, j - 1), Load("x-y", (at, -i + 4)), Const(float("-inf")))
     total = Call("max", (value, Const(float("nan"))))
     stage = Stage("s/1", (Axis("i", 3), Axis("j", 4)), "out", (i, j), total, guard=(i + j,))
