@@ -2,8 +2,8 @@
 
 from ago.api import optimize
 from ago.errors import AgoError
-from ago.frontend import GraphBuilder, load
+from ago.frontend import GraphBuilder, from_torch, load
 from ago.ir.graph import Graph
 from ago.version import __version__
 
-__all__ = ["AgoError", "Graph", "GraphBuilder", "__version__", "load", "optimize"]
+__all__ = ["AgoError", "Graph", "GraphBuilder", "__version__", "from_torch", "load", "optimize"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ago.errors import ElementTypeError, ModelError, UnsupportedError
 from ago.frontend.control import unfold
@@ -28,6 +28,8 @@ from ago.ir.graph import Graph, TensorType
 if TYPE_CHECKING:
     import numpy.typing as npt
     import onnx
+
+_NONE: Mapping[str, Any] = {}
 
 _MOST_NESTED = 64
 """Functions and branches inside each other, so that one that calls itself ends in an error."""
@@ -57,8 +59,14 @@ def load(
         InputError: If `model` is no model, or `dims`, `shapes` or `constants` do not fit it.
     """
     raw = fix_inputs(read_model(model), constants or {})
-    inputs = input_types(raw, dims or {}, shapes or {})
-    return _Import(raw, inputs).run()
+    return import_model(raw, dims or {}, shapes or {})
+
+
+def import_model(
+    raw: RawModel, dims: Mapping[str, int] = _NONE, shapes: Mapping[str, Sequence[int]] = _NONE
+) -> Graph:
+    """Import what was read of a model; see `load`."""
+    return _Import(raw, input_types(raw, dims, shapes)).run()
 
 
 class _Import:
