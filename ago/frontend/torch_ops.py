@@ -57,6 +57,11 @@ class Call:
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - whatever torch's schema says
         return self.arguments[name]
 
+    @property
+    def first(self) -> Any:  # noqa: ANN401
+        """The first argument, which some operators call `self` and others `input`."""
+        return next(iter(self.arguments.values()))
+
     def get(self, name: str, default: object = None) -> Any:  # noqa: ANN401
         """Return an argument, or the default where the operator has none."""
         return self.arguments.get(name, default)
@@ -110,7 +115,7 @@ def _divide(call: Call, reader: Reader) -> str:
 
 def _same(call: Call, reader: Reader) -> str:
     """A copy, or training's work that inference leaves out."""
-    return reader.value(call.get("self", call.get("input")))
+    return reader.value(call.first)
 
 
 def _convolution(call: Call, reader: Reader) -> str:
@@ -214,7 +219,7 @@ def _attention(call: Call, reader: Reader) -> str:
 
 
 def _reshape(call: Call, reader: Reader) -> str:
-    x = reader.value(call.get("self", call.get("input")))
+    x = reader.value(call.first)
     return reader.emit("Reshape", x, _ints(reader, call.result))
 
 
@@ -372,7 +377,7 @@ def _resize(mode: str) -> Handler:
             attrs |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
         elif mode == "cubic":
             attrs["cubic_coeff_a"] = -0.75
-        return reader.emit("Resize", reader.value(call["self"]), "", "", sizes, **attrs)
+        return reader.emit("Resize", reader.value(call.first), "", "", sizes, **attrs)
 
     return handle
 

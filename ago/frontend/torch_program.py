@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,13 +147,12 @@ class _Program:
             self._values[node] = HANDLERS[op](_call(node), self)
         except RefusalError as refusal:
             self._problems.append(f"node {node.name!r} (aten.{op}): {refusal}")
-            self._values[node] = (
-                ("",) * _MOST_OUTPUTS if isinstance(node.meta["val"], tuple | list) else ""
-            )
+            several = isinstance(node.meta["val"], tuple | list)
+            self._values[node] = ("",) * len(node.meta["val"]) if several else ""
 
     def value(self, argument: object, like: object = None) -> str:
         """Return the name of an argument: a tensor, or a number of the type of `like`."""
-        found = self._values.get(argument)  # type: ignore[call-overload]
+        found = self._values.get(argument) if isinstance(argument, Hashable) else None
         if isinstance(found, str):
             return found
         if not isinstance(argument, bool | int | float):
@@ -171,12 +170,11 @@ class _Program:
 
     def shape(self, argument: object) -> tuple[int, ...]:
         """Return the extents of a tensor."""
-        return tuple(int(extent) for extent in argument.meta["val"].shape)
+        return tuple(int(extent) for extent in _tensor(argument).shape)
 
     def dtype(self, argument: object) -> str:
         """Return the short name of a tensor's element type, or of a number's."""
-        meta = getattr(argument, "meta", None)
-        return "f32" if meta is None else _dtype(meta["val"])
+        return _dtype(_tensor(argument)) if hasattr(argument, "meta") else "f32"
 
     def emit(self, op: str, *inputs: str, **attrs: object) -> str:
         """Append an ONNX node with one output, and return its name."""
@@ -206,6 +204,11 @@ def _call(node: torch.fx.Node) -> Call:
     value = node.meta["val"]
     first = value[0] if isinstance(value, tuple | list) else value
     return Call(arguments, tuple(int(extent) for extent in first.shape), _dtype(first))
+
+
+def _tensor(argument: object) -> torch.Tensor:
+    """What torch knows of the tensor that an argument is."""
+    return argument.meta["val"]  # type: ignore[attr-defined]
 
 
 def _dtype(tensor: torch.Tensor) -> str:
