@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from ago.errors import FusionError
 from ago.fuse.pieces import Piece
-from ago.fuse.shape import stage_loads
+from ago.fuse.rules import broken
+from ago.fuse.shape import guarded_axes, stage_loads
 from ago.ir.bounds import interval
 from ago.ir.index import Index, Var, variables
 from ago.ir.nest import Stage
@@ -65,7 +64,9 @@ class Footprint:
     @property
     def slides(self) -> bool:
         """Whether windows of successive iterations overlap."""
-        return self.dimension is not None and 0 < self.moving.step < self.moving.window
+        if self.dimension is None or self.iterations == 1:
+            return False
+        return 0 < self.moving.step < self.moving.window
 
     @property
     def moving(self) -> Span:
@@ -87,31 +88,34 @@ class Footprint:
         last = self.moving.step * (self.iterations - 1) + self.moving.high
         return self.moving.low < 0 or last >= self.extent
 
-    def computed(self, *, once: bool) -> int:
-        """Elements computed over all iterations, rows of former iterations kept or not."""
-        if not once:
-            pairs = list(zip(self.spans, self.shape, strict=True))
-            return self.repeats * sum(
-                math.prod(b - a for a, b in (span.at(t, n) for span, n in pairs))
-                for t in range(self.iterations)
-            )
-        total, end = 0, 0
-        for t in range(self.iterations):
-            first, last = self.moving.at(t, self.extent)
-            total += max(0, last - max(first, end))
-            end = max(end, last)
-        return self.repeats * total * self.kept_elements // min(self.moving.window, self.extent)
-
-    def recompute(self, *, once: bool) -> Fraction:
-        """Elements computed over the elements there are: below 1 where a stride skips some."""
-        return Fraction(self.computed(once=once), math.prod(self.shape))
-
     @property
     def kept_elements(self) -> int:
         """Elements of the box that one iteration reads."""
         return math.prod(
             min(span.window, extent) for span, extent in zip(self.spans, self.shape, strict=True)
         )
+
+
+def moving_axis(stage: Stage, found: Footprint) -> str | None:
+    """The axis of a producer's stage that moves with the shared loop; None where none does alone.
+
+    Args:
+        stage: The stage that writes the producer's result.
+        found: What is read of it.
+    """
+    if found.dimension is None:
+        return None
+    names = variables(stage.index[found.dimension])
+    return next((a.name for a in stage.axes if stage.loop(a.name) in names), None)
+
+
+def keeps_rows(stage: Stage, found: Footprint) -> bool:
+    """Whether the loop over the moving axis has to stay as it is, with all loops outside of it.
+
+    It does where windows overlap or reach over an end, and where a guard depends on the row.
+    """
+    axis = moving_axis(stage, found)
+    return axis is not None and (found.slides or found.is_clipped or axis in guarded_axes(stage))
 
 
 def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[str, ...]:
@@ -217,7 +221,7 @@ def _span_of(
         else:
             used = variables(Index(((atom, 1),)))
             if any(ranges[n].step for n in used):
-                raise FusionError(
+                raise broken(
                     "no-region", operators, loop, f"{index} is not affine in the shared loop"
                 )
             limits = {n: (ranges[n].low, ranges[n].high) for n in used}
@@ -246,7 +250,7 @@ def _axis_spans(stage: Stage, region: tuple[Span, ...], loop: str) -> dict[str, 
                 spans[name] = moved if span.step else _clipped(moved, spans[name].high + 1)
             case _:
                 reason = f"{stage.buffer} is written at {index}"
-                raise FusionError("no-region", (stage.name,), loop, reason)
+                raise broken("no-region", (stage.name,), loop, reason)
     return spans
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ago.cost_model.analytic import stream_cycles
 from ago.fuse.footprint import Footprint
 from ago.fuse.pieces import Piece
-from ago.fuse.plan import Nest
 from ago.fuse.shape import stage_loads
 from ago.ir.program import Program
 from ago.target import Target
@@ -58,20 +58,20 @@ class Gain:
 def nest_gain(
     program: Program,
     pieces: Sequence[Piece],
-    nest: Nest,
     found: Mapping[str, Footprint],
+    factors: Mapping[str, Fraction],
     target: Target,
 ) -> Gain:
     """What the model expects a nest to save.
 
     Args:
         program: A naive program after `find_pieces`.
-        pieces: The nest's.
-        nest: A legal nest.
+        pieces: The nest's, in order of execution.
         found: What an iteration reads of each producer.
+        factors: How often each producer's elements are computed.
         target: Caches.
     """
-    windows = [found[p.stage] for p in nest.producers]
+    windows = [found[piece.output] for piece in pieces[:-1]]
     sizes = [4.0 * math.prod(f.shape) for f in windows]
     weights = sum(constant_bytes(program, piece) for piece in pieces)
     near = sum(4.0 * f.kept_elements for f in windows) + weights
@@ -79,14 +79,14 @@ def nest_gain(
     together = sum(stream_cycles(target, 2 * size, near) for size in sizes)
     steps = max(f.iterations * f.repeats for f in windows)
     again = sum(
-        (float(f.recompute(once=bool(p.ring))) - 1.0) * _work(program, piece, target)
-        for f, p, piece in zip(windows, nest.producers, pieces, strict=False)
+        max(float(factors[piece.output]) - 1.0, 0.0) * _work(program, piece, target)
+        for piece in pieces[:-1]
     )
     moved = [size for size in sizes if cache_level(target, size) != cache_level(target, near)]
     return Gain(
         traffic=apart - together,
         weights=-stream_cycles(target, steps * weights, near),
-        recompute=-max(again, 0.0),
+        recompute=-again,
         saved_bytes=int(2 * sum(moved)),
         working_set=int(near),
         level=cache_level(target, near),

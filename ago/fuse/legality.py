@@ -1,6 +1,6 @@
 """Whether a fusion plan is legal: four conditions, checked on the program's accesses.
 
-Read `check_nest` first; `RULES` lists the codes of the errors. The conditions are:
+Read `check_nest` first; `rules.RULES` lists the codes of the errors. The conditions are:
 
 a. The set is convex: no path leaves it and comes back (`not-convex`).
 b. Every dependence points forward: when an iteration reads an element, this or an earlier one has
@@ -11,28 +11,15 @@ d. A reduction is complete before its result is read (`incomplete`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ago.errors import FusionError
 from ago.fuse.footprint import Footprint, footprints, outer_axes
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest
+from ago.fuse.rules import broken
 from ago.fuse.shape import stage_loads
 from ago.ir.program import Program
-
-RULES: Mapping[str, str] = {
-    "unknown-stage": "a plan names stages that write the result of a piece",
-    "repeated-stage": "a stage is in one nest, once",
-    "unknown-axis": "the shared axis is one of the output's",
-    "bad-block": "a block divides the extent of the shared axis",
-    "not-convex": "no path leaves the nest and comes back to it",
-    "not-forward": "what an iteration reads is computed by it or by an earlier one",
-    "reused": "nothing is read after its storage was reused",
-    "incomplete": "a reduction is complete before its result is read",
-    "unrelated": "each producer is read in the nest",
-    "no-region": "what an iteration reads is a box in the producer's axes",
-}
-"""Every code of a `FusionError`, and the rule it stands for."""
 
 
 def check_plan(program: Program, pieces: Sequence[Piece], plan: FusionPlan) -> None:
@@ -77,11 +64,6 @@ def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> dict[st
     outer = outer_axes(program, members, nest.axis)
     found = footprints(program, members, nest.axis, nest.block, outer)
     for placement in nest.producers:
-        if placement.stage not in found:
-            hint = "leave it apart"
-            raise _error(
-                "unrelated", nest, (placement.stage,), "nothing in the nest reads it", hint
-            )
         if placement.ring:
             _check_ring(program, found[placement.stage], placement.ring, nest)
     return found
@@ -168,6 +150,9 @@ def _check_readers(
     """Check that only the nest reads what it keeps, of which nothing is left after an iteration."""
     for producer in members[:-1]:
         buffer = program.stage(producer.output).buffer
+        if not any(buffer in reads_of(program, piece) for piece in members):
+            rule = "nothing in the nest reads it"
+            raise _error("unrelated", nest, (producer.output,), rule, "leave it apart")
         if program.buffer(buffer).scope != "workspace":
             rule = f"{buffer} is an {program.buffer(buffer).scope}, which is read later"
             raise _error("reused", nest, (producer.output,), rule, "end the nest there")
@@ -215,6 +200,6 @@ def _spans(found: Footprint) -> str:
 
 
 def _error(
-    code: str, nest: Nest, operators: Sequence[str], rule: str, hint: str = ""
+    code: str, nest: Nest, operators: Sequence[str], reason: str, hint: str = ""
 ) -> FusionError:
-    return FusionError(code, operators, nest.loop, f"{rule}\n  rule: {RULES[code]}", hint)
+    return broken(code, operators, nest.loop, reason, hint)

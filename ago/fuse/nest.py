@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ago.fuse.footprint import Footprint, outer_axes
+from ago.fuse.footprint import Footprint, keeps_rows, moving_axis, outer_axes
 from ago.fuse.legality import check_nest, check_plan
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.plan import FusionPlan, Nest
-from ago.ir.index import variables
-from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.schedule.compute_at import compute_at
 from ago.schedule.divide_axis import divide_axis
@@ -124,20 +122,14 @@ def build_nest(schedule: Schedule, opened: OpenNest, finish: Callable[[Seat], No
     finish(Seat(opened.pieces[-1], nest.axis, depth))
     for piece in reversed(opened.pieces[:-1]):
         stage = schedule.program.stage(piece.output)
+        found = opened.footprints[stage.name]
         schedule.apply(compute_at, stage.name, nest.loop)
-        finish(_seat(piece, stage, opened.footprints[stage.name]))
+        axis = moving_axis(stage, found)
+        names = [a.name for a in stage.axes]
+        kept = names.index(axis) + 1 if axis is not None and keeps_rows(stage, found) else 0
+        finish(Seat(piece, axis, kept))
     for placement in nest.producers:
         _store(schedule, opened.footprints[placement.stage], placement.ring, nest.loop)
-
-
-def _seat(piece: Piece, stage: Stage, found: Footprint) -> Seat:
-    if found.dimension is None:
-        return Seat(piece, None, 0)
-    moving = variables(stage.index[found.dimension])
-    names = [a.name for a in stage.axes]
-    axis = next((n for n in names if stage.loop(n) in moving), None)
-    stays = axis is not None and (found.slides or found.is_clipped)
-    return Seat(piece, axis, names.index(axis) + 1 if stays and axis is not None else 0)
 
 
 def _store(schedule: Schedule, found: Footprint, ring: int, loop: str) -> None:
@@ -148,9 +140,8 @@ def _store(schedule: Schedule, found: Footprint, ring: int, loop: str) -> None:
     if not (ring and found.slides):
         schedule.apply(store_at, found.buffer, loop, "workspace")
         return
+    axis = moving_axis(schedule.program.stage(found.stage), found)
+    assert axis is not None
     assert found.dimension is not None
-    stage = schedule.program.stage(found.stage)
-    moving = variables(stage.index[found.dimension])
-    axis = next(a.name for a in stage.axes if stage.loop(a.name) in moving)
     schedule.apply(slide, found.stage, axis, loop)
     schedule.apply(fold_storage, found.buffer, found.dimension, loop)

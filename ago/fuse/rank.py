@@ -6,15 +6,17 @@ of each run the best axis and block count, and the best plan is the best choice 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ago.errors import FusionError
-from ago.fuse.footprint import Footprint, footprints, outer_axes
+from ago.fuse.footprint import Footprint, footprints, keeps_rows, outer_axes
 from ago.fuse.gain import Gain, nest_gain
 from ago.fuse.legality import check_nest, reads_of
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
+from ago.fuse.recompute import recompute_factors
 from ago.fuse.shape import roles, stage_loads
 from ago.ir.program import Program
 from ago.ir.value import Call
@@ -39,13 +41,13 @@ class NestChoice:
         nest: Which pieces, where.
         footprints: What an iteration reads of each producer, in the order of its producers.
         gain: What the model expects.
-        complex: How many convolutions and matrix products it holds.
+        recompute: How often each producer's elements are computed, by stage.
     """
 
     nest: Nest
     footprints: tuple[Footprint, ...]
     gain: Gain
-    complex: int
+    recompute: Mapping[str, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +202,11 @@ def _nests(
         rings = (Placement(p.output, found[p.output].moving.window) for p in run[:-1])
         nest = Nest(tuple(rings), run[-1].output, axis, block)
         legal = check_nest(program, pieces, nest)
-        gain = nest_gain(program, run, nest, legal, target)
+        factors = recompute_factors(program, pieces, nest)
+        gain = nest_gain(program, run, legal, factors, target)
         if gain.working_set <= target.l2_bytes:
             ordered = tuple(legal[p.stage] for p in nest.producers)
-            count = sum(is_complex(program, piece) for piece in run)
-            yield NestChoice(nest, ordered, gain, count)
+            yield NestChoice(nest, ordered, gain, factors)
 
 
 def _shared_axes(program: Program, last: Piece, lanes: int) -> Iterator[tuple[str, list[int]]]:
@@ -235,13 +237,10 @@ def _shared_axes(program: Program, last: Piece, lanes: int) -> Iterator[tuple[st
 
 
 def _moves_outermost(program: Program, found: Footprint, outer: Sequence[str]) -> bool:
-    """Whether a producer moves along one dimension, and needs no loop in front of its own to wait.
-
-    A window that overlaps the one before, or an end, keeps the loops outside of it as they are.
-    """
+    """Whether a producer moves along one dimension, and keeps no long loop outside of its rows."""
     if found.dimension is None or found.moving.step <= 0 or found.moving.window >= found.extent:
         return False
-    if not (found.slides or found.is_clipped):
+    if not keeps_rows(program.stage(found.stage), found):
         return True
     return all(span.window == 1 for span in found.spans[: found.dimension])
 

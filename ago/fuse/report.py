@@ -61,7 +61,9 @@ class SubgraphPlans:
         yield f"{' + '.join(self._name(stage) for stage in nest.stages)}"
         yield f"  {choice.gain}; saves {choice.gain.saved_bytes:,} B"
         for placement, found in zip(nest.producers, choice.footprints, strict=True):
-            yield f"  {placement.stage}: {_placement_text(placement, found, nest.loop)}"
+            factor = float(choice.recompute[placement.stage])
+            text = _placement_text(placement, found, nest.loop)
+            yield f"  {placement.stage}: {text}; recompute {factor:.2f}"
 
     def _name(self, stage: str) -> str:
         return f"{stage} ({self.origins.get(stage, stage)})"
@@ -88,12 +90,8 @@ class Plans:
 
 def _placement_text(placement: Placement, found: Footprint, loop: str) -> str:
     whole = 4 * math.prod(found.shape)
-    factor = float(found.recompute(once=bool(placement.ring)))
-    rows = f"ring of {placement.ring} of {found.extent} rows" if found.slides else "what is read"
-    return (
-        f"computed at {loop}, keeps a {rows}, {4 * found.kept_elements:,} of {whole:,} B; "
-        f"recompute {factor:.2f}"
-    )
+    rows = f"a ring of {placement.ring} of {found.extent} rows" if found.slides else "what is read"
+    return f"computed at {loop}, keeps {rows}, {4 * found.kept_elements:,} of {whole:,} B"
 
 
 def _nest_data(choice: NestChoice) -> dict[str, object]:
@@ -108,10 +106,7 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
         "saved_bytes": gain.saved_bytes,
         "working_set": gain.working_set,
         "rings": {p.stage: p.ring for p in nest.producers},
-        "recompute_factors": {
-            f.stage: float(f.recompute(once=bool(p.ring)))
-            for p, f in zip(nest.producers, choice.footprints, strict=True)
-        },
+        "recompute_factors": {stage: float(f) for stage, f in choice.recompute.items()},
     }
 
 

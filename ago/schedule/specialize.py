@@ -27,8 +27,8 @@ def specialize(program: Program, loop: str) -> Program:
 
     Requires:
         1. `loop` exists (`unknown-loop`).
-        2. A guard below it depends on `loop` and on no loop inside it, and is not tested at the
-           start of the iteration already (`no-guard`).
+        2. A guard below it depends on no loop inside it, and is not tested at the start of the
+           iteration already (`no-guard`).
 
     Args:
         program: The program.
@@ -54,7 +54,7 @@ def specialize(program: Program, loop: str) -> Program:
     guards = [
         c
         for c, _ in guards_below(old.body)
-        if loop in variables(c) and variables(c).isdisjoint(inner) and c not in tested
+        if variables(c) and variables(c).isdisjoint(inner) and c not in tested
     ]
     if not guards:
         hint = "peel separates guards along the loop itself"

@@ -1,0 +1,120 @@
+"""How often each producer of a nest is computed: counted over all iterations of the shared loop.
+
+Read `recompute_factors` first. The ranges of all loops are run through for every iteration at once,
+clipped where `compute_at` clips them, so that the factors are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.fuse.footprint import outer_axes
+from ago.fuse.pieces import Piece
+from ago.fuse.plan import Nest
+from ago.fuse.shape import stage_loads
+from ago.ir.bounds import interval
+from ago.ir.index import Index, Var, variables
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+
+Counts = npt.NDArray[np.int64]
+Spans = tuple[Counts, Counts]
+"""First and last position in each iteration."""
+
+
+def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> dict[str, Fraction]:
+    """Elements computed of each producer over the elements it has.
+
+    Below 1 where a stride skips some, above 1 where some are computed again.
+
+    Args:
+        program: A naive program after `find_pieces`.
+        pieces: All its pieces.
+        nest: A legal nest.
+
+    Returns:
+        By name of the stage that writes the producer's result.
+    """
+    by_name = {piece.output: piece for piece in pieces}
+    members = [by_name[stage] for stage in nest.stages]
+    rings = {p.stage: p.ring for p in nest.producers}
+    outer = outer_axes(program, members, nest.axis)
+    output = program.stage(nest.output)
+    steps = np.arange(output.axis(nest.axis).extent // nest.block, dtype=np.int64)
+    ranges = {output.loop(a.name): _whole(a.extent, steps) for a in output.axes}
+    ranges.update({output.loop(a): _whole(1, steps) for a in outer})
+    ranges[nest.loop] = (steps * nest.block, steps * nest.block + nest.block - 1)
+    known = {output.name: ranges}
+    repeats = math.prod(output.axis(a).extent for a in outer)
+    factors: dict[str, Fraction] = {}
+    for piece in reversed(members):
+        for name in (piece.output, piece.reduction):
+            if name is None or name in known:
+                continue
+            stage = program.stage(name)
+            known[name] = _stage_ranges(program, stage, known, steps)
+            if name in rings:
+                count = repeats * _computed(stage, known[name], once=rings[name] > 0)
+                factors[name] = Fraction(count, math.prod(program.buffer(stage.buffer).shape))
+    return factors
+
+
+def _whole(extent: int, steps: Counts) -> Spans:
+    return np.zeros_like(steps), np.full_like(steps, extent - 1)
+
+
+def _computed(stage: Stage, ranges: Mapping[str, Spans], *, once: bool) -> int:
+    """Elements computed in all iterations; rows of former ones count once where they are kept."""
+    spans = [ranges[stage.loop(a.name)] for a in stage.axes if a.kind == "spatial"]
+    extents = np.ones(len(spans[0][0]), np.int64)
+    for low, high in spans:
+        done = 0
+        if once and len(low) > 1 and (low[0] != low[-1] or high[0] != high[-1]):
+            before = np.concatenate(([low[0]], high[:-1] + 1))
+            done = np.maximum(0, before - low)
+        extents = extents * np.maximum(0, high - low + 1 - done)
+    return int(extents.sum())
+
+
+def _stage_ranges(
+    program: Program, stage: Stage, known: Mapping[str, Mapping[str, Spans]], steps: Counts
+) -> dict[str, Spans]:
+    """The ranges of a stage's loops that cover what the known stages read of its result."""
+    region: list[Spans] = []
+    for name, ranges in known.items():
+        for load in stage_loads(program.stage(name)):
+            if load.buffer == stage.buffer:
+                spans = [_range_of(i, ranges, steps) for i in load.index]
+                region = [_union(*b) for b in zip(region, spans, strict=True)] if region else spans
+    found = {stage.loop(a.name): _whole(a.extent, steps) for a in stage.axes}
+    for index, (low, high) in zip(stage.index, region, strict=True):
+        for atom, _ in index.terms:
+            if isinstance(atom, Var):
+                last = found[atom.name][1]
+                clipped = np.maximum(low - index.const, 0), np.minimum(high - index.const, last)
+                found[atom.name] = clipped
+    return found
+
+
+def _union(a: Spans, b: Spans) -> Spans:
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+
+def _range_of(index: Index, ranges: Mapping[str, Spans], steps: Counts) -> Spans:
+    low = high = np.full_like(steps, index.const)
+    for atom, factor in index.terms:
+        if isinstance(atom, Var):
+            first, last = ranges[atom.name]
+        else:
+            inner = Index(((atom, 1),))
+            limits = {n: (int(ranges[n][0][0]), int(ranges[n][1][0])) for n in variables(inner)}
+            first, last = (np.full_like(steps, bound) for bound in interval(inner, limits))
+        if factor < 0:
+            first, last = last, first
+        low, high = low + factor * first, high + factor * last
+    return low, high
