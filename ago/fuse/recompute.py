@@ -73,7 +73,7 @@ def _computed(stage: Stage, ranges: Mapping[str, Spans], *, once: bool) -> int:
     spans = [ranges[stage.loop(a.name)] for a in stage.axes if a.kind == "spatial"]
     extents = np.ones(len(spans[0][0]), np.int64)
     for low, high in spans:
-        done = 0
+        done = np.zeros_like(low)
         if once and len(low) > 1 and (low[0] != low[-1] or high[0] != high[-1]):
             before = np.concatenate(([low[0]], high[:-1] + 1))
             done = np.maximum(0, before - low)

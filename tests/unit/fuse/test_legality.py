@@ -40,12 +40,12 @@ def grouped() -> Program:
 
 
 def branches() -> Program:
-    """Two convolutions of one input; a third of the one, to which the other is added."""
+    """Two chains of two convolutions each, whose results are added."""
     b = GraphBuilder("branches")
     x = b.input("x", (1, 8, 6, 6))
-    left, right = (b.relu(b.conv(x, weights(8, 8, 1, 1))) for _ in range(2))
-    y = b.conv(right, weights(8, 8, 3, 3), pads=1)
-    return program_of(b.build(b.global_average_pool(b.add(y, left))))
+    wide = [b.relu(b.conv(x, weights(8, 8, 1, 1))) for _ in range(2)]
+    left, right = (b.conv(y, weights(8, 8, 1, 1)) for y in wide)
+    return program_of(b.build(b.global_average_pool(b.add(left, right))))
 
 
 def mirror(n: int = 6) -> Program:
@@ -113,7 +113,7 @@ CASES = [
     Broken("reused", BLOCK, nest("clip1", "y", ("pad", 2)), ("pad", "conv1")),
     Broken("reused", BLOCK, nest("clip1", "y", ("pad", 4)), ("pad", "conv1")),
     Broken("reused", fork(), nest("clip1", "y", ("clip", 1)), ("clip", "add1")),
-    Broken("unrelated", branches(), nest("pad", "y", ("clip", 1)), ("clip",)),
+    Broken("unrelated", branches(), nest("clip1", "y", ("clip", 1)), ("clip",)),
     Broken("no-region", grouped(), nest("conv1_out", "c", ("pad", 8), block=4), ("pad", "conv1")),
 ]
 
