@@ -16,7 +16,7 @@ from ago.ir.ops import OPERATORS
 from ago.ir.ops.window import Window, pad_array
 from ago.passes.draft import Draft
 
-_BORDERS = {"Conv": 0.0, "MaxPool": -math.inf, "AveragePool": 0.0}
+_BORDERS = {"Conv": 0.0, "MaxPool": -math.inf, "AveragePool": 0.0, "LpPool": 0.0}
 
 
 def explicit_padding(graph: Graph) -> Graph:

@@ -13,6 +13,7 @@ from ago.frontend.onnx_ops import (
     quantize,
     recurrent,
     reductions,
+    resize,
     sampling,
     shapes,
     transposed,
@@ -36,6 +37,7 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **normalise.TRANSLATORS,
     **padding.TRANSLATORS,
     **reductions.TRANSLATORS,
+    **resize.TRANSLATORS,
 }
 
 

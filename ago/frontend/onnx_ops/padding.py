@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ago.errors import ModelError
 from ago.frontend.onnx_ops.base import (
     Canonical,
     Context,
+    Expansion,
     RefusalError,
     Translator,
     axis_in_range,
@@ -27,14 +30,22 @@ def pad_2(node: RawNode, context: Context) -> Canonical:
     return _pad(node, ints_attr(node, "pads"), float_attr(node, "value", 0.0))
 
 
-def pad_11(node: RawNode, context: Context) -> Canonical:
+def pad_11(node: RawNode, context: Context) -> Canonical | Expansion:
     """`Pad` since 11: amounts, value and, since 18, the axes are inputs."""
     pads = context.constant_ints(node.input(1), "pads")
     axes = context.constant_ints(node.input(3), "axes")
-    value = context.constant(node.input(2), "constant_value")
     if pads is not None and axes is not None:
         pads = _spread(pads, axes, context.type(node.input(0)).rank)
-    return _pad(node, pads, 0.0 if value is None or not value.size else float(value.ravel()[0]))
+    border = node.input(2)
+    if border in context.constants:
+        value = np.ravel(context.constants[border])
+        return _pad(node, pads, float(value[0]) if value.size else 0.0)
+    meaning = _pad(node, pads, 0.0)
+    if not border or meaning.attrs["mode"] != "constant":
+        return meaning
+    parts = Expansion(node, context)
+    number = parts.add("value", "Reshape", border, shape=())
+    return parts.result("Pad", node.input(0), number, **meaning.attrs)
 
 
 def _spread(pads: Sequence[int], axes: Sequence[int], rank: int) -> tuple[int, ...]:

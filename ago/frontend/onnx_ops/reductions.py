@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from ago.frontend.onnx_ops.base import (
     Canonical,
     Context,
-    RefusalError,
     Translator,
     axis_in_range,
     int_attr,
@@ -61,20 +60,8 @@ def global_average_pool(node: RawNode, context: Context) -> Canonical:
 
 def global_max_pool(node: RawNode, context: Context) -> Canonical:
     """`GlobalMaxPool`, all versions: the maximum over the spatial axes."""
-    return _over_space("ReduceMax", node, context)
-
-
-def global_lp_pool(node: RawNode, context: Context) -> Canonical:
-    """`GlobalLpPool` since 2: the norm over the spatial axes."""
-    p = int_attr(node, "p", 2)
-    if p not in (1, 2):
-        raise RefusalError(f"attribute p={p}; only 1 and 2")
-    return _over_space(f"ReduceL{p}", node, context)
-
-
-def _over_space(op: str, node: RawNode, context: Context) -> Canonical:
     axes = tuple(range(2, context.type(node.input(0)).rank))
-    return Canonical(op, node.inputs, {"axes": axes, "keepdims": 1})
+    return Canonical("ReduceMax", node.inputs, {"axes": axes, "keepdims": 1})
 
 
 TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
@@ -82,5 +69,4 @@ TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     "ReduceSum": ((1, _by_attribute("ReduceSum")), (13, _by_input("ReduceSum"))),
     "GlobalAveragePool": ((1, global_average_pool),),
     "GlobalMaxPool": ((1, global_max_pool),),
-    "GlobalLpPool": ((2, global_lp_pool),),
 }

@@ -45,6 +45,23 @@ def average_pool(node: RawNode, context: Context) -> Canonical:
     return Canonical("AveragePool", node.inputs, attrs)
 
 
+def lp_pool(node: RawNode, context: Context) -> Canonical:
+    """`LpPool` since 2, when the order became an integer."""
+    return Canonical("LpPool", node.inputs, {**_pool_attrs(node, context), "p": _order(node)})
+
+
+def global_lp_pool(node: RawNode, context: Context) -> Canonical:
+    """`GlobalLpPool` since 2: one window, as large as the map."""
+    extents = context.type(node.input(0)).shape[2:]
+    ones, zeros = (1,) * len(extents), (0,) * 2 * len(extents)
+    attrs = {"strides": ones, "dilations": ones, "pads": zeros, "ceil_mode": 0}
+    return Canonical("LpPool", node.inputs, {**attrs, "kernel_shape": extents, "p": _order(node)})
+
+
+def _order(node: RawNode) -> int:
+    return int_attr(node, "p", 2)
+
+
 def _pool_attrs(node: RawNode, context: Context) -> dict[str, object]:
     kernel = ints_attr(node, "kernel_shape")
     if kernel is None:
@@ -99,4 +116,6 @@ TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     "Conv": ((1, conv),),
     "MaxPool": ((1, max_pool),),
     "AveragePool": ((7, average_pool),),
+    "LpPool": ((2, lp_pool),),
+    "GlobalLpPool": ((2, global_lp_pool),),
 }

@@ -20,9 +20,10 @@ from ago.ir.lowering.externs import EXTERNS
 from ago.ir.lowering.movement import lower_concat, lower_movement, lower_trilu
 from ago.ir.lowering.normalise import NORMALISATIONS
 from ago.ir.lowering.padding import lower_pad
-from ago.ir.lowering.pool import lower_average_pool, lower_max_pool
+from ago.ir.lowering.pool import lower_average_pool, lower_lp_pool, lower_max_pool
 from ago.ir.lowering.product import lower_gemm, lower_matmul
-from ago.ir.lowering.reduction import lower_global_average_pool, lower_reduce
+from ago.ir.lowering.reduction import lower_global_average_pool, lower_log_sum_exp, lower_reduce
+from ago.ir.lowering.resample import lower_interpolate
 from ago.ir.nest import Buffer
 from ago.ir.program import Program
 
@@ -36,10 +37,15 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "Expand": lower_movement("expand", movement.expand),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,
+    "Interpolate": lower_interpolate,
+    "LpPool": lower_lp_pool,
     "MatMul": lower_matmul,
     "MaxPool": lower_max_pool,
     "Pad": lower_pad,
     "ReduceL1": lower_reduce(reduction.L1),
+    "ReduceL2": lower_reduce(reduction.L2),
+    "ReduceLogSum": lower_reduce(reduction.LOG_SUM),
+    "ReduceLogSumExp": lower_log_sum_exp,
     "ReduceMax": lower_reduce(reduction.MAX),
     "ReduceMean": lower_reduce(reduction.MEAN),
     "ReduceMin": lower_reduce(reduction.MIN),

@@ -127,11 +127,12 @@ class Lowering:
         *,
         reduce: str | None = None,
         init: Value | None = None,
+        dtype: str = "f32",
     ) -> str:
         """Add a stage into a buffer of its own, one dimension a spatial axis; returns its name."""
         spatial = [a for a in axes if a.kind == "spatial"]
         index = tuple(var(f"{stage}.{a.name}") for a in spatial)
-        self.extra.append(Buffer(stage, tuple(a.extent for a in spatial), "workspace"))
+        self.extra.append(Buffer(stage, tuple(a.extent for a in spatial), "workspace", dtype))
         self.stages.append(Stage(stage, tuple(axes), stage, index, value, reduce, init, node.name))
         return stage
 
@@ -192,7 +193,7 @@ class Lowering:
         stage = self.stage_name("reorder")
         axes = [Axis(f"i{axis}", kind.shape[axis]) for axis in order]
         place = [var(f"{stage}.i{axis}") for axis in range(kind.rank)]
-        self.temporary(node, stage, axes, self.load(value, place, role))
+        self.temporary(node, stage, axes, self.load(value, place, role), dtype=kind.dtype)
         return lambda index: Load(stage, tuple(as_index(index[axis]) for axis in order))
 
     def _declare(self, value: str, name: str, scope: Scope) -> None:

@@ -14,7 +14,7 @@ from ago.ir.bounds import simplify
 from ago.ir.graph import Node
 from ago.ir.index import Index, as_index, lookup
 from ago.ir.lowering.context import Lowering
-from ago.ir.value import Const, Select, Value
+from ago.ir.value import Select, Value, zero
 
 Source = Callable[[Node, Sequence[Index], Sequence[int]], Sequence[Index]]
 """Index into the input, from the node, an index of the output and the input's extents."""
@@ -121,7 +121,7 @@ def lower_concat(node: Node, lowering: Lowering) -> None:
     name = lowering.stage_name("concat")
     out = lowering.axes_of(name, node.output)
     end = node.type.shape[axis]
-    value: Value = Const(0.0)
+    value: Value = zero(node.type.dtype)
     for source in reversed(node.inputs):
         start = end - lowering.types(source).shape[axis]
         at = out.index[axis] - start
@@ -139,7 +139,7 @@ def lower_trilu(node: Node, lowering: Lowering) -> None:
     *_, row, column = out.index
     above = column - row - read_int(node.attrs, "k")
     inside = above if read_int(node.attrs, "upper") else -above
-    value = Select((inside,), lowering.load(node.inputs[0], out.index), Const(0.0))
+    value = Select((inside,), lowering.load(node.inputs[0], out.index), zero(node.type.dtype))
     lowering.store(node, name, out.axes, out.index, value)
 
 

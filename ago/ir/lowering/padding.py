@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ago.ir.attributes import read_float, read_ints, read_str
+from ago.ir.functions import FLOATS
 from ago.ir.graph import Node
 from ago.ir.index import Index, maximum, minimum
 from ago.ir.lowering.context import Lowering
@@ -34,8 +35,18 @@ def _constant(node: Node, lowering: Lowering) -> None:
             guard.append(extent - 1 - place)
     value: Value = lowering.load(x, places)
     if guard:
-        value = Select(tuple(guard), value, Const(read_float(node.attrs, "value")))
+        value = Select(tuple(guard), value, _border(node, lowering, kind.dtype))
     lowering.store(node, name, out.axes, out.index, value)
+
+
+def _border(node: Node, lowering: Lowering, dtype: str) -> Value:
+    """What a constant border holds."""
+    if len(node.inputs) > 1:
+        return lowering.load(node.inputs[1], (), "border")
+    value = read_float(node.attrs, "value")
+    if dtype == "bool":
+        return Const(bool(value), dtype)
+    return Const(value if dtype in FLOATS else int(value), dtype)
 
 
 def _repeated(node: Node, lowering: Lowering) -> None:

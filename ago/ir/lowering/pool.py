@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from ago.ir.attributes import read_ints
+from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Node
 from ago.ir.index import var
 from ago.ir.lowering.context import TAPS, LogicalAxes, Lowering
+from ago.ir.lowering.reduction import absolute, square
 from ago.ir.nest import Axis
 from ago.ir.ops.window import Window
 from ago.ir.tensor import Layout
-from ago.ir.value import Call, Const, Load
+from ago.ir.value import Call, Const, Load, Value
 
 
 def lower_max_pool(node: Node, lowering: Lowering) -> None:
@@ -26,17 +28,50 @@ def lower_max_pool(node: Node, lowering: Lowering) -> None:
 
 def lower_average_pool(node: Node, lowering: Lowering) -> None:
     """The mean of each window of elements."""
-    name, total = lowering.stage_name("mean"), lowering.stage_name("sum")
+    count = math.prod(read_ints(node.attrs, "kernel_shape"))
+    _total(
+        node,
+        lowering,
+        "mean",
+        lambda element: element,
+        lambda total: Call("div", (total, Const(float(count)))),
+    )
+
+
+def lower_lp_pool(node: Node, lowering: Lowering) -> None:
+    """The norm of each window of elements."""
+    order = read_int(node.attrs, "p")
+    if order == 1:
+        _total(node, lowering, "norm", absolute, lambda total: total)
+    elif order == 2:
+        _total(node, lowering, "norm", square, lambda total: Call("sqrt", (total,)))
+    else:
+        _total(
+            node,
+            lowering,
+            "norm",
+            lambda element: Call("pow", (absolute(element), Const(float(order)))),
+            lambda total: Call("pow", (total, Const(1.0 / order))),
+        )
+
+
+def _total(
+    node: Node,
+    lowering: Lowering,
+    kind: str,
+    before: Callable[[Value], Value],
+    after: Callable[[Value], Value],
+) -> None:
+    """A function of the sum, over each window, of a function of its elements."""
+    name, total = lowering.stage_name(kind), lowering.stage_name("sum")
     order = Layout.channels_last(node.type.rank).order
     inner = lowering.axes_of(total, node.output, order)
     taps, load = _window_load(node, lowering, total, inner)
     axes = [*inner.axes, *taps]
-    lowering.temporary(node, total, axes, load, reduce="add", init=Const(0.0))
+    lowering.temporary(node, total, axes, before(load), reduce="add", init=Const(0.0))
     out = lowering.axes_of(name, node.output, order)
-    count = math.prod(read_ints(node.attrs, "kernel_shape"))
     at = tuple(out.index[axis] for axis in order)
-    mean = Call("div", (Load(total, at), Const(float(count))))
-    lowering.store(node, name, out.axes, out.index, mean)
+    lowering.store(node, name, out.axes, out.index, after(Load(total, at)))
 
 
 def _window_load(

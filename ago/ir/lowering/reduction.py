@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ago.ir.attributes import read_int, read_ints
+from ago.ir.functions import FLOATS, neutral
 from ago.ir.graph import Node
 from ago.ir.index import Index, var
 from ago.ir.lowering.context import LogicalAxes, Lowering, layout_of
@@ -23,29 +24,34 @@ class Reduction:
     """How elements become one.
 
     Attributes:
-        kind: What to call the stage that accumulates.
-        function: Accumulates: a row of `FUNCTIONS`.
-        init: Start value, the result of an empty set.
+        function: Accumulates: `add`, `mul`, `max` or `min`; the last two keep a NaN.
         before: What is accumulated for an element.
         after: The result, from what was accumulated and the number of elements; None where it is
             what was accumulated.
     """
 
-    kind: str
     function: str
-    init: float
     before: Callable[[Value], Value] = lambda element: element
-    after: Callable[[Value, int], Value] | None = None
+    after: Callable[[Value, Value], Value] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What to call the stage that accumulates."""
+        return {"add": "sum", "mul": "prod"}.get(self.function, self.function)
+
+    def accumulate(self, dtype: str) -> str:
+        """The function that accumulates elements of a type."""
+        extreme = self.function in ("max", "min") and dtype in FLOATS
+        return f"nan{self.function}" if extreme else self.function
+
+    def init(self, dtype: str) -> Const:
+        """The result of an empty set."""
+        return Const(neutral(self.function, dtype), dtype)
 
 
 def absolute(element: Value) -> Value:
-    """The absolute value; NaN stays NaN, since `max` returns its second operand for it."""
-    return Call("max", (negative(element), element))
-
-
-def negative(element: Value) -> Value:
-    """The negated value."""
-    return mul(Const(-1.0), element)
+    """The absolute value."""
+    return Call("abs", (element,))
 
 
 def square(element: Value) -> Value:
@@ -53,18 +59,27 @@ def square(element: Value) -> Value:
     return mul(element, element)
 
 
-def mean(total: Value, count: int) -> Value:
-    """A sum over its number of elements."""
-    return Call("div", (total, Const(float(count))))
+def _mean(total: Value, count: Value) -> Value:
+    return Call("div", (total, count))
 
 
-MEAN = Reduction("sum", "add", 0.0, after=mean)
-SUM = Reduction("sum", "add", 0.0)
-PROD = Reduction("prod", "mul", 1.0)
-MAX = Reduction("max", "nanmax", -math.inf)
-MIN = Reduction("min", "nanmax", -math.inf, negative, lambda least, count: negative(least))
-L1 = Reduction("sum", "add", 0.0, absolute)
-SUM_SQUARE = Reduction("sum", "add", 0.0, square)
+def _root(total: Value, count: Value) -> Value:
+    return Call("sqrt", (total,))
+
+
+def _logarithm(total: Value, count: Value) -> Value:
+    return Call("log", (total,))
+
+
+MEAN = Reduction("add", after=_mean)
+SUM = Reduction("add")
+PROD = Reduction("mul")
+MAX = Reduction("max")
+MIN = Reduction("min")
+L1 = Reduction("add", absolute)
+L2 = Reduction("add", square, _root)
+SUM_SQUARE = Reduction("add", square)
+LOG_SUM = Reduction("add", after=_logarithm)
 
 
 def lower_reduce(reduction: Reduction) -> Callable[[Node, Lowering], None]:
@@ -83,6 +98,33 @@ def lower_global_average_pool(node: Node, lowering: Lowering) -> None:
     _reduce(node, lowering, MEAN, tuple(range(2, rank)), keepdims=True)
 
 
+def lower_log_sum_exp(node: Node, lowering: Lowering) -> None:
+    """The logarithm of the sum of exponentials of what elements are below their maximum.
+
+    Where that is infinite or NaN, nothing is subtracted.
+    """
+    axes, keepdims = read_ints(node.attrs, "axes"), bool(read_int(node.attrs, "keepdims"))
+    name = lowering.stage_name("result")
+    top, total = lowering.stage_name("max"), lowering.stage_name("sum")
+    out = lowering.axes_of(name, node.output)
+    spatial, _, _ = _elements(node, lowering, (name, top), out, axes, keepdims)
+
+    def shift(stage: str) -> Value:
+        greatest = Load(top, tuple(var(f"{stage}.{a.name}") for a in spatial))
+        finite = Call("less", (absolute(greatest), Const(math.inf)))
+        return Call("where", (finite, greatest, Const(0.0)))
+
+    for stage, function, init in ((top, "nanmax", -math.inf), (total, "add", 0.0)):
+        _, reduced, value = _elements(node, lowering, (name, stage), out, axes, keepdims)
+        if stage == total:
+            value = Call("exp", (Call("sub", (value, shift(total))),))
+        nest = [*spatial, *reduced]
+        lowering.temporary(node, stage, nest, value, reduce=function, init=Const(init))
+    at = tuple(var(f"{name}.{a.name}") for a in spatial)
+    result = Call("add", (Call("log", (Load(total, at),)), shift(name)))
+    lowering.store(node, name, out.axes, out.index, result)
+
+
 def _reduce(
     node: Node,
     lowering: Lowering,
@@ -91,51 +133,44 @@ def _reduce(
     *,
     keepdims: bool,
 ) -> None:
+    kind = lowering.types(node.inputs[0])
+    count = Const(neutral("mul", kind.dtype) * math.prod(kind.shape[d] for d in axes), kind.dtype)
     if not axes:
-        _map(node, lowering, reduction)
+        _map(node, lowering, reduction, count)
         return
+    function, init = reduction.accumulate(kind.dtype), reduction.init(kind.dtype)
     if reduction.after is None:
         name = lowering.stage_name(reduction.kind)
         out = lowering.axes_of(name, node.output)
-        inner, value = _elements(node, lowering, (name, name), out, axes, keepdims)
+        _, reduced, value = _elements(node, lowering, (name, name), out, axes, keepdims)
+        nest = [*out.axes, *reduced]
         value = reduction.before(value)
-        init = Const(reduction.init)
-        lowering.store(
-            node,
-            name,
-            [*out.axes, *inner],
-            out.index,
-            value,
-            reduce=reduction.function,
-            init=init,
-        )
+        lowering.store(node, name, nest, out.index, value, reduce=function, init=init)
         return
     name = lowering.stage_name("mean" if reduction is MEAN else "result")
     total = lowering.stage_name(reduction.kind)
     out = lowering.axes_of(name, node.output)
-    inner, value = _elements(node, lowering, (name, total), out, axes, keepdims)
-    kept = set(_kept(out.index, axes, keepdims))
-    spatial = [a for a in out.axes if var(f"{name}.{a.name}") in kept]
+    spatial, reduced, value = _elements(node, lowering, (name, total), out, axes, keepdims)
     lowering.temporary(
         node,
         total,
-        [*spatial, *inner],
+        [*spatial, *reduced],
         reduction.before(value),
-        reduce=reduction.function,
-        init=Const(reduction.init),
+        reduce=function,
+        init=init,
+        dtype=kind.dtype,
     )
-    count = math.prod(lowering.types(node.inputs[0]).shape[d] for d in axes)
     at = tuple(var(f"{name}.{a.name}") for a in spatial)
     lowering.store(node, name, out.axes, out.index, reduction.after(Load(total, at), count))
 
 
-def _map(node: Node, lowering: Lowering, reduction: Reduction) -> None:
+def _map(node: Node, lowering: Lowering, reduction: Reduction, count: Value) -> None:
     """Nothing is reduced: each element is a set of its own."""
     name = lowering.stage_name(reduction.kind)
     out = lowering.axes_of(name, node.output)
     value = reduction.before(lowering.load(node.inputs[0], out.index))
     if reduction.after is not None:
-        value = reduction.after(value, 1)
+        value = reduction.after(value, count)
     lowering.store(node, name, out.axes, out.index, value)
 
 
@@ -146,8 +181,8 @@ def _elements(
     out: LogicalAxes,
     axes: tuple[int, ...],
     keepdims: bool,
-) -> tuple[list[Axis], Value]:
-    """The reduce axes, and the element of the input, in the variables of the second stage.
+) -> tuple[list[Axis], list[Axis], Value]:
+    """The spatial and the reduce axes of an accumulation, and the element that it reads.
 
     Args:
         node: The reduction.
@@ -161,11 +196,12 @@ def _elements(
     name, total = stages
     kept = [d for d in range(kind.rank) if d not in axes]
     ours = dict(zip(kept, _kept(out.index, axes, keepdims), strict=True))
-    renamed = {var(f"{name}.{a.name}"): var(f"{total}.{a.name}") for a in out.axes}
+    spatial = [a for a in out.axes if var(f"{name}.{a.name}") in ours.values()]
+    renamed = {var(f"{name}.{a.name}"): var(f"{total}.{a.name}") for a in spatial}
     place = [renamed[ours[d]] if d in ours else var(f"{total}.r{d}") for d in range(kind.rank)]
     order = [d for d in layout_of(kind).order if d in axes]
     reduced = [Axis(f"r{d}", kind.shape[d], "reduce") for d in order]
-    return reduced, lowering.load(node.inputs[0], place)
+    return spatial, reduced, lowering.load(node.inputs[0], place)
 
 
 def _kept(index: tuple[Index, ...], axes: tuple[int, ...], keepdims: bool) -> list[Index]:

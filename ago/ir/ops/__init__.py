@@ -18,6 +18,7 @@ from ago.ir.ops import (
     pool,
     recurrent,
     reduce,
+    resample,
     sampling,
 )
 from ago.ir.ops.operator import Array, Attrs, Kind, Operator
@@ -28,7 +29,7 @@ OPERATORS: dict[str, Operator] = {
     operator.name: operator
     for family in (
         *(conv, matmul, elementwise, arithmetic, activation, compare),
-        *(pool, reduce, normalise, movement, padding, blocks, sampling, recurrent),
+        *(pool, reduce, normalise, movement, padding, blocks, resample, sampling, recurrent),
     )
     for operator in family.OPERATORS
 }

@@ -7,6 +7,7 @@ slower part of a channel's number, otherwise (CRD) the faster one.
 from __future__ import annotations
 
 from ago.ir.attributes import read_int
+from ago.ir.functions import ELEMENTS
 from ago.ir.ops.operator import (
     Array,
     Attrs,
@@ -65,7 +66,7 @@ def space_to_depth_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, 
 
 
 def _image(types: InputTypes, attrs: Attrs) -> tuple[TensorType, int]:
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     block = read_int(attrs, "block")
     require(x.rank == 4, f"needs an input [N,C,H,W], not {x}")
     require(block >= 1, f"block {block} must be positive")

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ago.ir.attributes import read_int, read_ints
+from ago.ir.functions import ELEMENTS
 from ago.ir.ops.operator import (
     Array,
     Attrs,
@@ -19,6 +20,7 @@ from ago.ir.ops.operator import (
     Operator,
     array,
     require,
+    require_same_dtype,
     required_types,
 )
 from ago.ir.tensor import TensorType
@@ -26,7 +28,7 @@ from ago.ir.tensor import TensorType
 
 def infer_reshape(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Reshape(x)` to the attribute `shape`, whose extents are all given."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     shape = read_ints(attrs, "shape")
     fits = min(shape, default=1) >= 0 and math.prod(shape) == x.size
     require(fits, f"{x} cannot take the shape {shape}")
@@ -40,7 +42,7 @@ def reshape_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_transpose(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Transpose(x)`: axis `d` of the result is axis `perm[d]` of `x`."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     perm = read_ints(attrs, "perm")
     require(sorted(perm) == list(range(x.rank)), f"perm {perm} does not reorder the axes of {x}")
     return (TensorType(tuple(x.shape[axis] for axis in perm), x.dtype),)
@@ -56,7 +58,7 @@ def infer_slice(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
 
     All elements lie inside `x`; steps are not 0, and negative ones walk backwards.
     """
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     starts, steps, shape = (read_ints(attrs, name) for name in ("starts", "steps", "shape"))
     require(
         len(starts) == len(steps) == len(shape) == x.rank,
@@ -79,7 +81,7 @@ def slice_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_expand(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Expand(x)`: `x` broadcast to `shape`."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     shape = read_ints(attrs, "shape")
     tail = shape[len(shape) - x.rank :]
     fits = len(shape) >= x.rank and all(e in (1, t) for e, t in zip(x.shape, tail, strict=True))
@@ -94,7 +96,7 @@ def expand_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_tile(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Tile(x)`: `repeats[d]` copies behind one another along each axis."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     repeats = read_ints(attrs, "repeats")
     good = len(repeats) == x.rank and min(repeats, default=0) >= 0
     require(good, f"repeats {repeats} must be a count an axis of {x}")
@@ -108,7 +110,7 @@ def tile_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_concat(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Concat(x0, x1, ...)` along `axis`, which is not negative."""
-    kinds = required_types(types, 1, max(len(types), 1))
+    kinds = required_types(types, 1, max(len(types), 1), ELEMENTS)
     axis = read_int(attrs, "axis")
     first = kinds[0]
     require(0 <= axis < first.rank, f"axis {axis} is not an axis of {first}")
@@ -116,7 +118,7 @@ def infer_concat(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
         others = (*kind.shape[:axis], *kind.shape[axis + 1 :])
         same = kind.rank == first.rank and others == (*first.shape[:axis], *first.shape[axis + 1 :])
         require(same, f"{kind} and {first} differ on axes other than {axis}")
-        require(kind.dtype == first.dtype, f"{kind} and {first} hold different elements")
+    require_same_dtype(kinds)
     total = sum(kind.shape[axis] for kind in kinds)
     return (TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),)
 
@@ -129,7 +131,7 @@ def concat_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_take(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Take(x)`: the elements at the constant `indices` along `axis`, in their order."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     axis, indices = read_int(attrs, "axis"), read_ints(attrs, "indices")
     require(0 <= axis < x.rank, f"axis {axis} is not an axis of {x}")
     extent = x.shape[axis]
@@ -146,7 +148,7 @@ def take_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 def infer_trilu(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of `Trilu(x)`: the triangles of matrices `x[..., rows, columns]`."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, ELEMENTS)
     require(x.rank >= 2, f"needs matrices, not {x}")
     return (TensorType(x.shape, x.dtype),)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ago.ir.attributes import read_float, read_ints, read_str
+from ago.ir.functions import ELEMENTS
 from ago.ir.ops.operator import (
     Array,
     Attrs,
@@ -16,7 +17,9 @@ from ago.ir.ops.operator import (
     InputTypes,
     Operator,
     array,
+    optional,
     require,
+    require_same_dtype,
     required_types,
 )
 from ago.ir.ops.window import crop_array, pad_array
@@ -27,8 +30,13 @@ MODES = ("constant", "edge", "reflect", "wrap")
 
 
 def infer_pad(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
-    """Type of `Pad(x)`: `pads` elements before each axis, then after each; negative ones crop."""
-    (x,) = required_types(types, 1, 1)
+    """Type of `Pad(x, value?)`: `pads` elements before each axis, then after each.
+
+    Negative ones crop. A constant border holds the attribute `value`, or the input if there is one.
+    """
+    x, *value = required_types(types, 1, 2, ELEMENTS)
+    require_same_dtype([x, *value])
+    require(all(kind.rank == 0 for kind in value), f"value {value} must be one number")
     pads = read_ints(attrs, "pads")
     require(len(pads) == 2 * x.rank, f"pads {pads} must be {2 * x.rank} integers")
     mode = read_str(attrs, "mode")
@@ -48,7 +56,9 @@ def pad_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
     """Return `x`, cropped where amounts are negative, with borders of the given mode."""
     x, pads, mode = array(inputs, 0), read_ints(attrs, "pads"), read_str(attrs, "mode")
     if mode == "constant":
-        return (pad_array(x, pads, read_float(attrs, "value")),)
+        value = optional(inputs, 1)
+        border = read_float(attrs, "value") if value is None else value.item()
+        return (pad_array(x, pads, border),)
     grow = [(max(b, 0), max(a, 0)) for b, a in zip(pads[: x.ndim], pads[x.ndim :], strict=True)]
     places = [np.arange(extent) for extent in crop_array(x, pads).shape]
     around = [

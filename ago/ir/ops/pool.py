@@ -73,6 +73,25 @@ def average_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ..
     return (total / count,)
 
 
+def infer_lp_pool(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
+    """Type of a pool by norms of order `p`, which is positive."""
+    order = read_int(attrs, "p")
+    require(order >= 1, f"p {order} must be positive")
+    return infer_pool(types, attrs)
+
+
+def lp_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
+    """Return each window's norm `sum(|x|^p)^(1/p)`; the padding takes no part."""
+    order = read_int(attrs, "p")
+    with np.errstate(invalid="ignore", over="ignore"):
+        powers = np.abs(array(inputs, 0)) ** order
+        window, extents, padded = _windows(powers, attrs, 0.0)
+        total = np.zeros((*powers.shape[:2], *extents))
+        for values in window.taps(padded, extents):
+            total = total + values
+        return (total ** (1.0 / order),)
+
+
 def _windows(x: Array, attrs: Attrs, value: float) -> tuple[Window, tuple[int, ...], Array]:
     """Return the window, the number of windows, and `x` padded as far as the last one reaches."""
     window = Window.read(attrs, read_ints(attrs, "kernel_shape"))
@@ -85,4 +104,5 @@ def _windows(x: Array, attrs: Attrs, value: float) -> tuple[Window, tuple[int, .
 OPERATORS = (
     Operator("MaxPool", "reduction", infer_pool, max_pool_reference),
     Operator("AveragePool", "reduction", infer_pool, average_pool_reference),
+    Operator("LpPool", "reduction", infer_lp_pool, lp_pool_reference),
 )

@@ -6,12 +6,14 @@ means that each element is a set of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from ago.ir.attributes import read_int, read_ints
+from ago.ir.functions import NUMBERS, neutral
 from ago.ir.ops.operator import (
+    FLOAT32,
     Array,
     Attrs,
     InputArrays,
@@ -21,15 +23,17 @@ from ago.ir.ops.operator import (
     require,
     required_types,
 )
-from ago.ir.tensor import TensorType
+from ago.ir.tensor import TensorType, dtype_name
 
 Reduction = Callable[..., Array]
 """Takes an array, `axis` and `keepdims`, as numpy's reductions do."""
 
 
-def infer_reduce(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
+def infer_reduce(
+    types: InputTypes, attrs: Attrs, dtypes: Collection[str] = FLOAT32
+) -> tuple[TensorType, ...]:
     """Type of a reduction of `x` over `axes`, which stay as extents of 1 with `keepdims`."""
-    (x,) = required_types(types, 1, 1)
+    (x,) = required_types(types, 1, 1, dtypes)
     axes = read_ints(attrs, "axes")
     good = list(axes) == sorted(set(axes)) and all(0 <= axis < x.rank for axis in axes)
     require(good, f"axes {axes} must be ascending axes of {x}")
@@ -66,13 +70,28 @@ def log_sum_exp(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     return result if keepdims else np.asarray(np.squeeze(result, axis))
 
 
-def _reduction(name: str, function: Reduction) -> Operator:
+def _reduction(name: str, function: Reduction, dtypes: Collection[str] = NUMBERS) -> Operator:
+    def infer(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
+        return infer_reduce(types, attrs, dtypes)
+
     def reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
         axes, keepdims = read_ints(attrs, "axes"), bool(read_int(attrs, "keepdims"))
+        x = array(inputs, 0)
         with np.errstate(all="ignore"):
-            return (np.asarray(function(array(inputs, 0), axis=axes, keepdims=keepdims)),)
+            result = np.asarray(function(x, axis=axes, keepdims=keepdims))
+        return (result.astype(x.dtype),)
 
-    return Operator(name, "reduction", infer_reduce, reference)
+    return Operator(name, "reduction", infer, reference)
+
+
+def _extreme(name: str, function: Callable[..., Array]) -> Reduction:
+    """`np.max` or `np.min`, which of an empty set is the type's last number."""
+
+    def reduce(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+        start = neutral(name, "f64" if x.dtype.kind == "f" else dtype_name(x.dtype))
+        return np.asarray(function(x, axis=axis, keepdims=keepdims, initial=start))
+
+    return reduce
 
 
 def _of(function: Reduction, before: Callable[[Array], Array]) -> Reduction:
@@ -91,12 +110,12 @@ OPERATORS = (
     _reduction("ReduceMean", np.mean),
     _reduction("ReduceSum", np.sum),
     _reduction("ReduceProd", np.prod),
-    _reduction("ReduceMax", lambda x, **how: np.max(x, initial=-np.inf, **how)),
-    _reduction("ReduceMin", lambda x, **how: np.min(x, initial=np.inf, **how)),
+    _reduction("ReduceMax", _extreme("max", np.max)),
+    _reduction("ReduceMin", _extreme("min", np.min)),
     _reduction("ReduceL1", _of(np.sum, np.abs)),
-    _reduction("ReduceL2", _then(np.sqrt, _sum_of_squares)),
+    _reduction("ReduceL2", _then(np.sqrt, _sum_of_squares), FLOAT32),
     _reduction("ReduceSumSquare", _sum_of_squares),
-    _reduction("ReduceLogSum", _then(np.log, np.sum)),
-    _reduction("ReduceLogSumExp", log_sum_exp),
+    _reduction("ReduceLogSum", _then(np.log, np.sum), FLOAT32),
+    _reduction("ReduceLogSumExp", log_sum_exp, FLOAT32),
     Operator("GlobalAveragePool", "reduction", infer_global_pool, global_average_pool_reference),
 )
