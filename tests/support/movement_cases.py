@@ -146,8 +146,8 @@ def _pads() -> Iterator[tuple[str, Body]]:
 
 
 REDUCTIONS = (
-    *("ReduceL1", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"),
-    "ReduceSumSquare",
+    *("ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin"),
+    *("ReduceProd", "ReduceSum", "ReduceSumSquare"),
 )
 
 
@@ -158,6 +158,14 @@ def _reductions() -> Iterator[tuple[str, Body]]:
             continue  # so many factors underflow
         yield f"{op} {some}", of_input(op, (2, 3, 5, 7), axes=some, keepdims=number % 2)
         yield f"{op} {some} of a map", of_map(op, (2, 3, 5, 7), axes=some, keepdims=1)
+    for p in (1, 2, 3):
+        pool = {
+            "kernel_shape": (3, 2),
+            "strides": (1, 2),
+            "dilations": (2, 1),
+            "pads": (0, 0, 0, 0),
+        }
+        yield f"norms of {p}", of_input("LpPool", (2, 17, 7, 9), p=p, ceil_mode=1, **pool)
     for op in REDUCTIONS:
         yield f"{op} of a line", of_input(op, (17,), axes=(0,), keepdims=0)
         yield f"{op} of a number", of_input(op, (), axes=(), keepdims=0)

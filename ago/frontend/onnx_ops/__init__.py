@@ -6,6 +6,7 @@ versions newer than any listed here read as the newest.
 
 from ago.frontend.onnx_ops import (
     arithmetic,
+    einsum,
     elementwise,
     movement,
     normalise,
@@ -33,6 +34,7 @@ _TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     **shapes.TRANSLATORS,
     **sampling.TRANSLATORS,
     **recurrent.TRANSLATORS,
+    **einsum.TRANSLATORS,
     **movement.TRANSLATORS,
     **normalise.TRANSLATORS,
     **padding.TRANSLATORS,

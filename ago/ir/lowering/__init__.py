@@ -15,6 +15,7 @@ from ago.ir.graph import Graph, Node
 from ago.ir.lowering import movement, reduction
 from ago.ir.lowering.context import Lowering
 from ago.ir.lowering.convolution import lower_conv
+from ago.ir.lowering.einsum import lower_einsum
 from ago.ir.lowering.elementwise import ELEMENTWISE
 from ago.ir.lowering.externs import EXTERNS
 from ago.ir.lowering.movement import lower_concat, lower_movement, lower_trilu
@@ -34,6 +35,7 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "Concat": lower_concat,
     "Conv": lower_conv,
     "DepthToSpace": lower_movement("blocks", movement.depth_to_space),
+    "Einsum": lower_einsum,
     "Expand": lower_movement("expand", movement.expand),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,

@@ -10,6 +10,7 @@ from ago.ir.ops import (
     blocks,
     compare,
     conv,
+    einsum,
     elementwise,
     matmul,
     movement,
@@ -28,7 +29,7 @@ __all__ = ["OPERATORS", "Array", "Attrs", "Kind", "Operator"]
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
     for family in (
-        *(conv, matmul, elementwise, arithmetic, activation, compare),
+        *(conv, matmul, einsum, elementwise, arithmetic, activation, compare),
         *(pool, reduce, normalise, movement, padding, blocks, resample, sampling, recurrent),
     )
     for operator in family.OPERATORS
