@@ -75,9 +75,10 @@ def average_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ..
 
 def infer_lp_pool(types: InputTypes, attrs: Attrs) -> tuple[TensorType, ...]:
     """Type of a pool by norms of order `p`, which is positive."""
+    kinds = infer_pool(types, attrs)
     order = read_int(attrs, "p")
     require(order >= 1, f"p {order} must be positive")
-    return infer_pool(types, attrs)
+    return kinds
 
 
 def lp_pool_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
