@@ -211,7 +211,7 @@ class _Selector:
             low, high = interval(lo, self._ranges)[0], interval(hi, self._ranges)[1]
             self._ranges[loop.name] = (low, high - 1)
             body = self.pieces(loop.body, values)
-            result.append(Loop(loop.name, lo, hi, body))
+            result.append(Loop(loop.name, lo, hi, body, parallel=loop.kind == "parallel"))
             return
         lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
         if not (lo.is_constant and hi.is_constant):
