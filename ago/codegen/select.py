@@ -348,12 +348,18 @@ class _Selector:
         versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
 
     def _reads_vectors(self, value: ir.Value, loop: str) -> bool:
-        """Whether a value reads register variables that are vectors along the loop."""
-        return any(
-            self._buffers[load.buffer].scope == "register"
-            and self._accesses.linear(load.buffer, load.index, id(load)).step(loop) == 1
+        """Whether a value is made of register variables that are vectors along the loop.
+
+        Or of vectors in memory alone.
+        """
+        steps = [
+            (
+                self._buffers[load.buffer].scope,
+                self._accesses.linear(load.buffer, load.index, id(load)).step(loop),
+            )
             for load, _ in ir.loads(value)
-        )
+        ]
+        return ("register", 1) in steps or all(step in (0, 1) for _, step in steps)
 
     def _new_value(
         self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes | None
