@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from ago.codegen.emit import Function
-from ago.codegen.entry import (
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.model import (
     InputSlot,
     ModelInterface,
     OutputSlot,
@@ -22,9 +23,8 @@ from ago.codegen.entry import (
     Step,
     WeightsSlot,
     WorkspaceSlot,
+    emit_model,
 )
-from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.model import emit_model
 from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram
 from ago.ir.packing import pack_array

@@ -6,7 +6,7 @@ what only depends on constants, and what has no elements, is a constant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,7 @@ class GraphDraft:
 
     Args:
         inputs: Types of the graph's inputs.
+        stated: See `Context`.
 
     Attributes:
         types: Types of all values that are known.
@@ -32,8 +33,13 @@ class GraphDraft:
         taken: Names of values that cannot be given again.
     """
 
-    def __init__(self, inputs: Mapping[str, TensorType]) -> None:
+    def __init__(
+        self,
+        inputs: Mapping[str, TensorType],
+        stated: Callable[[], Mapping[str, TensorType]] = dict,
+    ) -> None:
         self._inputs = dict(inputs)
+        self._stated = stated
         self._foreign: dict[str, str] = {}
         self._nodes: list[Node] = []
         self._node_names: set[str] = set()
@@ -47,7 +53,7 @@ class GraphDraft:
     @property
     def context(self) -> Context:
         """What a translator may know."""
-        return Context(self.types, self.constants, self.taken)
+        return Context(self.types, self.constants, self.taken, self._stated)
 
     def fresh(self, stem: str) -> str:
         """Return a name for a value that no other has, and take it."""

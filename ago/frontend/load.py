@@ -75,7 +75,7 @@ class _Import:
     def __init__(self, raw: RawModel, inputs: Mapping[str, TensorType]) -> None:
         self._raw = raw
         self._inputs = inputs
-        self._draft = GraphDraft(inputs)
+        self._draft = GraphDraft(inputs, self._inferred)
         self._problems: list[str] = []
         self._doubtful: set[str] = set()  # made from what was refused: no cause of its own
         self._defining: RawNode | None = None  # the node whose definition is being imported

@@ -24,7 +24,6 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build_cached
 from ago.runtime.cache import Cache
 from ago.runtime.library import Library
-from ago.runtime.pool import ThreadPool
 from ago.runtime.sources import csrc_path
 from ago.target import Target
 
@@ -60,15 +59,12 @@ def cached_artifact(
         return read_artifact(store.get_or_build(key, fill))
 
 
-def open_library(
-    artifact: Artifact, progress: Progress = silent, pool: ThreadPool | None = None
-) -> Library:
+def open_library(artifact: Artifact, progress: Progress = silent) -> Library:
     """Load an artifact's library from the cache, building it if it is not there or damaged.
 
     Args:
         artifact: A compiled model.
         progress: Told how many C files are compiled.
-        pool: Threads to share runs with.
 
     Raises:
         ToolchainError: There is no C compiler, or it failed.
@@ -76,10 +72,10 @@ def open_library(
     """
     path = build_cached(artifact, progress=progress)
     try:
-        return Library(path, artifact.name, pool)
+        return Library(path, artifact.name)
     except DeviceError:
         Cache().discard(path.parent.name)
-        return Library(build_cached(artifact, progress=progress), artifact.name, pool)
+        return Library(build_cached(artifact, progress=progress), artifact.name)
 
 
 def _key(graph: Graph, settings: str) -> str:

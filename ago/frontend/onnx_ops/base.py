@@ -57,11 +57,14 @@ class Context:
         types: Types of all values so far that are known.
         constants: Values of all constants so far.
         taken: Names of values that cannot be given again.
+        stated: Asks the file, and onnx's shape inference, for the types of values that are made
+            later.
     """
 
     types: Mapping[str, TensorType]
     constants: Mapping[str, AnyArray]
     taken: Container[str] = frozenset()
+    stated: Callable[[], Mapping[str, TensorType]] = dict
 
     def type(self, value: str) -> TensorType:
         """Return the type of an input that must be there.

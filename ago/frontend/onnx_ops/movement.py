@@ -1,7 +1,7 @@
 """ONNX's operators that choose, repeat and reorder elements.
 
 Read `TRANSLATORS` first. Invariant: starts, repeats and indices are constant, and become plain
-non-negative numbers here.
+non-negative numbers here. `indexing` calls the functions for constant indices, and reads others.
 """
 
 from __future__ import annotations
@@ -319,11 +319,5 @@ TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     "Tile": ((1, tile_1), (6, tile_6)),
     "DepthToSpace": ((1, depth_to_space),),
     "SpaceToDepth": ((1, space_to_depth),),
-    "Trilu": ((14, trilu),),
-    "Gather": ((1, gather),),
-    "GatherElements": ((11, gather_elements),),
-    "GatherND": ((11, gather_nd),),
-    "ReverseSequence": ((10, reverse_sequence),),
-    "Compress": ((9, compress),),
     "EyeLike": ((9, eye_like),),
 }

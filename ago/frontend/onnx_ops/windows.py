@@ -28,7 +28,7 @@ def conv(node: RawNode, context: Context) -> Canonical:
     stated = ints_attr(node, "kernel_shape")
     if stated not in (None, kernel):
         raise ModelError(f"kernel_shape {stated} differs from the weight's {kernel}")
-    attrs, _ = _window_attrs(node, x.shape[2:], kernel)
+    attrs, _ = window_attrs(node, x.shape[2:], kernel)
     attrs["group"] = int_attr(node, "group", 1)
     return Canonical("Conv", node.inputs, attrs)
 
@@ -66,13 +66,13 @@ def _pool_attrs(node: RawNode, context: Context) -> dict[str, object]:
     kernel = ints_attr(node, "kernel_shape")
     if kernel is None:
         raise ModelError("attribute 'kernel_shape' is missing")
-    attrs, automatic = _window_attrs(node, context.type(node.input(0)).shape[2:], kernel)
+    attrs, automatic = window_attrs(node, context.type(node.input(0)).shape[2:], kernel)
     attrs["kernel_shape"] = kernel
     attrs["ceil_mode"] = 0 if automatic else int_attr(node, "ceil_mode", 0)
     return attrs
 
 
-def _window_attrs(
+def window_attrs(
     node: RawNode, extents: Sequence[int], kernel: Sequence[int]
 ) -> tuple[dict[str, object], bool]:
     """Return strides, dilations and pads, and whether the padding is automatic."""

@@ -12,6 +12,8 @@ from ago.ir.ops import (
     conv,
     einsum,
     elementwise,
+    folds,
+    indexing,
     matmul,
     movement,
     normalise,
@@ -19,8 +21,11 @@ from ago.ir.ops import (
     pool,
     recurrent,
     reduce,
+    regions,
     resample,
     sampling,
+    selection,
+    sequences,
 )
 from ago.ir.ops.operator import Array, Attrs, Kind, Operator
 
@@ -31,6 +36,7 @@ OPERATORS: dict[str, Operator] = {
     for family in (
         *(conv, matmul, einsum, elementwise, arithmetic, activation, compare),
         *(pool, reduce, normalise, movement, padding, blocks, resample, sampling, recurrent),
+        *(folds, indexing, regions, selection, sequences),
     )
     for operator in family.OPERATORS
 }

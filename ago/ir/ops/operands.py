@@ -13,10 +13,11 @@ from ago.ir.tensor import TensorType
 
 FLOAT = frozenset({"f32"})
 INDEX = frozenset({"i32", "i64"})
-BOOL = frozenset({"bool"})
-NUMBER = frozenset({"f32", "i32", "i64", "u8", "i8"})
-ANY = NUMBER | BOOL
-"""Element types of inputs; what externs that move elements take is `ANY`."""
+NUMBER = frozenset({"f32", "i64", "i32", "i16", "i8", "u8"})
+"""What externs that compare or add elements take."""
+
+ANY = frozenset({*NUMBER, "bool", "f16", "f64", "u16", "u32", "u64"})
+"""What externs that only move elements take."""
 
 
 def operand(

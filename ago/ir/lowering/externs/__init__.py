@@ -7,11 +7,24 @@ from collections.abc import Callable, Mapping
 
 from ago.ir.graph import Node
 from ago.ir.lowering.context import Lowering
-from ago.ir.lowering.externs import recurrent, sampling
+from ago.ir.lowering.externs import (
+    folds,
+    indexing,
+    recurrent,
+    regions,
+    sampling,
+    selection,
+    sequences,
+)
 
 __all__ = ["EXTERNS"]
 
 EXTERNS: Mapping[str, Callable[[Node, Lowering], None]] = {
+    **folds.EXTERNS,
+    **indexing.EXTERNS,
     **recurrent.EXTERNS,
+    **regions.EXTERNS,
     **sampling.EXTERNS,
+    **selection.EXTERNS,
+    **sequences.EXTERNS,
 }
