@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ago.codegen.model import InputSlot, OutputSlot, Slot, WorkspaceSlot
+from ago.codegen.entry import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.errors import InputError
 from ago.frontend import load
 from ago.fuse import Plans
@@ -32,6 +32,7 @@ from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.runtime.library import aligned_array
 from ago.runtime.net import Net
+from ago.runtime.pool import Affinity, ThreadPool
 from ago.runtime.store import cached_artifact, open_library
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
@@ -45,6 +46,7 @@ def optimize(
     target: str | Target = "host",
     *,
     threads: int = 1,
+    affinity: Affinity = "big",
     trials: int = 0,
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
@@ -60,7 +62,10 @@ def optimize(
     Args:
         model: Path of an ONNX file, an ONNX `ModelProto`, or a graph built by hand.
         target: `"host"`, the name of a target this machine can run, or a `Target`.
-        threads: Threads of one inference; only 1 so far.
+        threads: Threads that one inference may use. The results are the same, bit for bit, for
+            any number of them.
+        affinity: CPUs that the threads stay on: `"big"` for those of the highest capacity where
+            there are several kinds, `"none"`, or numbers. The calling thread is never bound.
         trials: Measured candidates of the search; only 0 so far.
         seed: Seed of every random choice.
         dims: Sizes of the file's symbolic dimensions, by name.
@@ -108,7 +113,8 @@ def optimize(
     cacheable = isinstance(partitioner, str) and not is_watched()
     settings = f"{options} {partitioner} {weight_threshold}"
     artifact = cached_artifact(graph, settings, make) if cacheable else make()
-    return _open(artifact, lambda: _anatomy(graph, compiled(), options), progress)
+    pool = ThreadPool(threads, affinity) if threads > 1 else None
+    return _open(artifact, lambda: _anatomy(graph, compiled(), options), progress, pool)
 
 
 def load_net(
@@ -129,9 +135,14 @@ def load_net(
     return _open(compilation.artifact, lambda: anatomy, progress)
 
 
-def _open(artifact: Artifact, anatomy: Callable[[], Anatomy], progress: Progress) -> Net:
+def _open(
+    artifact: Artifact,
+    anatomy: Callable[[], Anatomy],
+    progress: Progress,
+    pool: ThreadPool | None = None,
+) -> Net:
     """Build an artifact's library, or find it in the cache, and load it."""
-    library = open_library(artifact, progress)
+    library = open_library(artifact, progress, pool)
     weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
     weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
     return Net(artifact, library, weights, anatomy)

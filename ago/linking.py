@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from ago.codegen.emit import Function
-from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.model import (
+from ago.codegen.entry import (
     InputSlot,
     ModelInterface,
     OutputSlot,
@@ -23,8 +22,9 @@ from ago.codegen.model import (
     Step,
     WeightsSlot,
     WorkspaceSlot,
-    emit_model,
 )
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.model import emit_model
 from ago.ir.graph import Graph
 from ago.ir.lowering import LoweredProgram
 from ago.ir.packing import pack_array

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from ago.errors import InputError
 from ago.target import Target
 
+MAX_THREADS = 256
+"""Most threads of one inference."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -14,7 +17,7 @@ class Options:
 
     Attributes:
         target: The CPU to compile for.
-        threads: Threads of one inference; only 1 so far.
+        threads: Threads that one inference may use.
         trials: Measured candidates of the search; only 0, the default schedules, so far.
         seed: Seed of every random choice.
         intensive_fusion: Whether one loop nest may hold several convolutions or matrix products.
@@ -27,8 +30,8 @@ class Options:
     intensive_fusion: bool = True
 
     def __post_init__(self) -> None:
-        if self.threads != 1:
-            raise InputError(f"threads={self.threads}: compiled models run on 1 thread for now")
+        if not 1 <= self.threads <= MAX_THREADS:
+            raise InputError(f"threads={self.threads}: expected 1 to {MAX_THREADS}")
         if self.trials != 0:
             raise InputError(
                 f"trials={self.trials}: there is no search yet; use trials=0, the default schedules"

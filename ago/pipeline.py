@@ -16,8 +16,8 @@ from ago.backend_neon.neon import NEON
 from ago.backend_x86.avx2 import AVX2
 from ago.backend_x86.avx512 import AVX512
 from ago.codegen.emit import Function, emit_function
+from ago.codegen.entry import Slot
 from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.model import Slot
 from ago.codegen.portable import PORTABLE
 from ago.fuse import FusionChoice, Plans, SubgraphPlans
 from ago.inspection import Event, Scheduled, Stage, Watch, watch_from_environment
@@ -201,7 +201,12 @@ def compile_subgraph(
     times.append(time.perf_counter())
     key = workload_key(lowered.program)
     if key not in schedules:
-        made = sketch_program(lowered.program, target, intensive_fusion=options.intensive_fusion)
+        made = sketch_program(
+            lowered.program,
+            target,
+            intensive_fusion=options.intensive_fusion,
+            threads=options.threads,
+        )
         schedule = made.schedule
         verify(schedule.program)
         schedules[key] = Scheduled(

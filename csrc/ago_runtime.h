@@ -10,6 +10,11 @@
  *   int32_t NAME_step(int32_t index, const void *const *inputs, void *const *outputs,
  *                     const void *weights, void *workspace);
  *
+ * A model compiled for several threads also has
+ *
+ *   int32_t NAME_run_on(const ago_pool *pool, const void *const *inputs, void *const *outputs,
+ *                       const void *weights, void *workspace);
+ *
  * Inputs and outputs are dense row-major float32 arrays in the model's own shapes. `weights` is one
  * blob and `workspace` is scratch memory of NAME_WORKSPACE_BYTES, both aligned to AGO_ALIGNMENT.
  * All state lives in these arguments, so any number of threads may run the same model at once, each
@@ -29,6 +34,17 @@
 #define AGO_ERROR_NULL 1      /* a required pointer is null */
 #define AGO_ERROR_ALIGNMENT 2 /* weights or workspace are not aligned to AGO_ALIGNMENT */
 #define AGO_ERROR_STEP 3      /* NAME_step: no subgraph has this index */
+
+/*
+ * Threads to share a run with. `run` calls task(argument, index) once for every index from 0 to
+ * count - 1, in any order and on any threads, and returns when all calls have returned. The caller
+ * owns the pool; ago_pool.h makes one.
+ */
+typedef struct {
+    void (*run)(void *self, void (*task)(void *argument, int32_t index), void *argument,
+                int32_t count);
+    void *self;
+} ago_pool;
 
 #if defined(__GNUC__) || defined(__clang__)
 /* A function of the library's interface; everything else is compiled with hidden visibility. */

@@ -14,6 +14,7 @@ from ago.autoschedule.borders import peel_borders
 from ago.autoschedule.groups import interleaving, ragged_group
 from ago.autoschedule.nests import schedule_nest
 from ago.autoschedule.packing import pack_constants
+from ago.autoschedule.threads import share_work
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import IRError, ScheduleError
 from ago.fuse.nest import OpenNest, open_nest
@@ -64,6 +65,7 @@ def sketch_program(
     chooser: Chooser | None = None,
     *,
     intensive_fusion: bool = True,
+    threads: int = 1,
 ) -> Sketched:
     """Schedule a naive program for a target, and keep the fusion plans beside it.
 
@@ -71,12 +73,26 @@ def sketch_program(
         program: Any naive program.
         target: The CPU.
         chooser: Who decides; by default the analytic model's favourites are taken.
-        intensive_fusion: Whether one nest may hold several convolutions or matrix products.
+        intensive_fusion: Whether one nest may hold several convolutions or matrix products. With
+            several threads none does: rows that are kept for the next ones would tie their loop to
+            one thread.
+        threads: How many threads share the work.
 
     Returns:
         The schedule and the plans.
     """
-    ranking = _rank(_Task(workload_key(program), target, intensive_fusion, program))
+    intensive = intensive_fusion and threads == 1
+    ranking = _rank(_Task(workload_key(program), target, intensive, program))
+    made = _sketch_ranked(program, target, chooser, ranking)
+    if threads > 1:
+        share_work(made.schedule, threads)
+    return made
+
+
+def _sketch_ranked(
+    program: Program, target: Target, chooser: Chooser | None, ranking: Ranking
+) -> Sketched:
+    """Schedule by one of the ranked plans; apart where the primitives refuse what it needs."""
     try:
         return _sketch(program, target, chooser, ranking)
     except (ScheduleError, IRError) as refusal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from ago.autoschedule.elementwise import tile_elementwise
 from ago.autoschedule.groups import interleaving, lane_period, ragged_group
 from ago.autoschedule.order import order_traffic
 from ago.autoschedule.problem import tile_problem, vector_choices
@@ -48,20 +49,10 @@ def tile_piece(
         fixed: How many of the output's outermost loops stay outside the tiles along the lanes.
         inner: How many of them are left alone altogether, because other statements share them.
     """
-    if part.reduction is None:
-        _tile_elementwise(schedule, part, lanes, inner)
-    else:
+    if part.reduction is not None:
         _tile_reduction(schedule, part, part.reduction, lanes, target, (fixed, inner))
-
-
-def _tile_elementwise(schedule: Schedule, part: Roles, lanes: int, inner: int) -> None:
-    if part.lane_axis is None or lanes == 1:
-        return
-    loop = part.output.loop(part.lane_axis)
-    others = [part.output.loop(a.name) for a in part.output.axes if a.name != part.lane_axis]
-    schedule.apply(split, loop, lanes)
-    schedule.apply(reorder, [*others[inner:], f"{loop}.0", f"{loop}.1"])
-    schedule.apply(vectorize, f"{loop}.1")
+    if part.reduction is None or lanes > 1:
+        tile_elementwise(schedule, part.output.name, target.lanes)
 
 
 def _tile_reduction(

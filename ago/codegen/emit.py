@@ -17,6 +17,7 @@ from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
 from ago.codegen.order import reorder
+from ago.codegen.parts import find_phases
 from ago.codegen.print_tree import print_tree
 from ago.codegen.resolve import resolve
 from ago.codegen.select import select
@@ -46,6 +47,8 @@ class Function:
         helpers: Names of helper functions it calls.
         key: Equal for functions that differ in names and comments only.
         file: Name, without ending, of the file of `csrc/extern` that it calls; mostly none.
+        parts: Where threads share it, the number of parts of each phase; its last argument is then
+            the number of a part.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Function:
     helpers: tuple[str, ...]
     key: str
     file: str = ""
+    parts: tuple[int, ...] = ()
 
     def renamed(self, name: str) -> Function:
         """The same function under another name."""
@@ -125,14 +129,25 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
     body = reorder(tree.body, target.vector_registers)
     tree = replace(tree, body=keep_loads(body, tree.pointers, target.vector_registers))
-    signature = _signature(name, arguments, buffers)
-    statements = print_tree(resolved, tree, intrinsics, names, buffers)
+    stack = frozenset(b.name for b in program.buffers if b.scope == "stack")
+    phases = find_phases(tree.body, tree.pointers, stack)
+    part = names.new("part") if phases else ""
+    signature = _signature(name, arguments, buffers, part)
+    statements = print_tree(resolved, tree, intrinsics, names, buffers, phases, part)
     code = f"{signature} {{\n{_tables(resolved, statements)}{statements}}}\n"
     text = f"{_comment(program, target)}{code}"
     known = HELPERS.keys() | ELEMENT_HELPERS.keys() | intrinsics.helpers.keys()
     helpers = used_helpers(code, known)
     key = _key(code, names.given)
-    return Function(name, tuple(b.name for b in arguments), signature, text, helpers, key)
+    return Function(
+        name,
+        tuple(b.name for b in arguments),
+        signature,
+        text,
+        helpers,
+        key,
+        parts=tuple(phase.count for phase in phases),
+    )
 
 
 def _emit_extern(program: Program, extern: Extern, target: Target) -> Function:
@@ -167,13 +182,16 @@ def _check_buffers(program: Program) -> None:
         )
 
 
-def _signature(name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str]) -> str:
+def _signature(
+    name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str], part: str = ""
+) -> str:
     written = ("output", "workspace")
     parts = [
         f"{'' if buffer.scope in written else 'const '}{C_TYPES[buffer.dtype]} *restrict "
         f"{buffers[buffer.name]}"
         for buffer in arguments
     ]
+    parts += [f"int32_t {part}"] if part else []
     line = f"void {name}({', '.join(parts) or 'void'})"
     if len(line) <= _WIDTH:
         return line

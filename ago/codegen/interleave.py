@@ -19,6 +19,7 @@ from ago.codegen.tree import (
     Load,
     Loop,
     Node,
+    Number,
     Piece,
     Pointer,
     Shuffle,
@@ -57,7 +58,7 @@ def _block(block: Block, pointers: Sequence[Pointer], lanes: int) -> Block:
         writes = [action for action in run if isinstance(action, Write)]
         for chunk in _chunks(writes, lanes):
             actions.append(chunk[0] if len(chunk) == 1 else _vector_write(nodes, chunk, lanes))
-    if len(nodes) == len(block.nodes):
+    if len(actions) == len(block.actions):
         return block
     return replace(block, nodes=tuple(nodes), actions=tuple(actions))
 
@@ -120,6 +121,8 @@ def _vector_write(nodes: list[Node], chunk: Sequence[Write], lanes: int) -> Writ
     """One store instead of several; the vector that it stores is added to the nodes."""
     wanted = [node for write in chunk if isinstance(node := nodes[write.node], Element)]
     first, *others = dict.fromkeys(element.vector for element in wanted)
+    if not others and isinstance(nodes[first], Number):
+        return replace(chunk[0], lanes=len(chunk), node=first)
     result, done = first, {first}
     for source in others or [first]:
         order = [-1] * lanes

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ago.codegen.ctext import C_TYPES, Names, float_literal, index_text, literal
 from ago.codegen.elements import apply_text
 from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.parts import Phase
 from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
 from ago.codegen.tree import (
     Apply,
@@ -52,6 +53,8 @@ def print_tree(
     intrinsics: Intrinsics,
     names: Names,
     buffers: Mapping[str, str],
+    phases: tuple[Phase, ...] = (),
+    part: str = "",
 ) -> str:
     """The statements of a function, indented once.
 
@@ -61,9 +64,11 @@ def print_tree(
         intrinsics: Table of the instruction set.
         names: Where names of loops, pointers and values come from.
         buffers: C identifier of each buffer that is no register buffer.
+        phases: Those of the tree's body, where the function computes one part a call.
+        part: C identifier of the number of the part.
     """
     printer = _Printer(program, tree, intrinsics, names, buffers)
-    printer.function()
+    printer.function(phases, part)
     return "".join(f"{line}\n" for line in printer.lines)
 
 
@@ -109,13 +114,33 @@ class _Printer:
     def line(self, text: str) -> None:
         self.lines.append(f"{_INDENT * self._depth}{text}")
 
-    def function(self) -> None:
+    def function(self, phases: tuple[Phase, ...], part: str) -> None:
         for buffer in self._program.buffers:
             if buffer.scope == "stack":
                 size, name = math.prod(buffer.shape), self._buffers[buffer.name]
                 self.line(f"_Alignas(64) {C_TYPES[buffer.dtype]} {name}[{size}];")
         self._vector_numbers(self.tree.body)
-        self._scope(None, self.tree.body)
+        if not phases:
+            self._scope(None, self.tree.body)
+        for phase in phases:
+            self._phase(phase, part)
+
+    def _phase(self, phase: Phase, part: str) -> None:
+        """One phase: its serial pieces under one test, or each loop's iteration of this part."""
+        if phase.start is None:
+            self.line(f"if ({part} == {phase.first}) {{")
+            self._nested(None, phase.pieces)
+            return
+        shift = phase.first - phase.start
+        for loop in phase.pieces:
+            assert isinstance(loop, Loop)
+            lo, hi = loop.lo.const, loop.hi.const
+            self.line(f"if ({part} >= {lo + shift} && {part} < {hi + shift}) {{")
+            variable = self._enter(loop)
+            if hi - lo > 1:
+                value = f"{part} - {shift}" if shift else part
+                self.line(f"{_INDENT}const int64_t {variable} = {value};")
+            self._nested(loop.name, loop.body, loop.opaque)
 
     def _vector_numbers(self, body: tuple[Piece, ...]) -> None:
         """Name each vector constant once, at the top of the function."""
@@ -159,14 +184,19 @@ class _Printer:
         self._declared.pop()
         self.pointers.leave(loop)
 
-    def _loop(self, loop: Loop) -> None:
-        lo, hi = (index_text(bound, self.loops, self.ranges) for bound in (loop.lo, loop.hi))
+    def _enter(self, loop: Loop) -> str:
+        """Note a loop's range; returns the name of its variable."""
         variable = self.names.new(loop.name)
         self.ranges[loop.name] = (
             interval(loop.lo, self.ranges)[0],
             interval(loop.hi, self.ranges)[1] - 1,
         )
         self.loops[loop.name] = variable
+        return variable
+
+    def _loop(self, loop: Loop) -> None:
+        lo, hi = (index_text(bound, self.loops, self.ranges) for bound in (loop.lo, loop.hi))
+        variable = self._enter(loop)
         if any(isinstance(piece, Block) for piece in loop.body):
             # The schedule has unrolled what should be. Compilers' own unrolling makes spills in
             # large bodies, and in small ones functions that take them seconds.

@@ -151,7 +151,10 @@ class _Resolver:
         if last < first:
             return ()
         if simplify(hi - lo, context.ranges) == as_index(1):
-            return self.body(substitute_body(loop.body, {loop.name: lo}), context)
+            inner = self.body(substitute_body(loop.body, {loop.name: lo}), context)
+            if loop.kind == "serial" or context.ranges or not inner:
+                return inner
+            return (replace(loop, body=inner),)  # one part of several
         self._names.add(loop.name)
         inside = context.within(loop, (first, last))
         points = self._breakpoints(loop, inside)

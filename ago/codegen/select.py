@@ -211,7 +211,7 @@ class _Selector:
             low, high = interval(lo, self._ranges)[0], interval(hi, self._ranges)[1]
             self._ranges[loop.name] = (low, high - 1)
             body = self.pieces(loop.body, values)
-            result.append(Loop(loop.name, lo, hi, body))
+            result.append(Loop(loop.name, lo, hi, body, parallel=loop.kind == "parallel"))
             return
         lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
         if not (lo.is_constant and hi.is_constant):
@@ -348,12 +348,18 @@ class _Selector:
         versions[leaf.buffer] = versions.get(leaf.buffer, 0) + 1
 
     def _reads_vectors(self, value: ir.Value, loop: str) -> bool:
-        """Whether a value reads register variables that are vectors along the loop."""
-        return any(
-            self._buffers[load.buffer].scope == "register"
-            and self._accesses.linear(load.buffer, load.index, id(load)).step(loop) == 1
+        """Whether a value is made of register variables that are vectors along the loop.
+
+        Or of vectors in memory alone.
+        """
+        steps = [
+            (
+                self._buffers[load.buffer].scope,
+                self._accesses.linear(load.buffer, load.index, id(load)).step(loop),
+            )
             for load, _ in ir.loads(value)
-        )
+        ]
+        return ("register", 1) in steps or all(step in (0, 1) for _, step in steps)
 
     def _new_value(
         self, leaf: Leaf, target: Linear, values: Mapping[str, int], part: Lanes | None

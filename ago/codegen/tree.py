@@ -217,6 +217,7 @@ class Loop:
         hi: Behind the last value.
         body: What it repeats.
         opaque: Pointers that the compiler must take for new ones in each iteration.
+        parallel: Whether its iterations may run at the same time.
     """
 
     name: str
@@ -224,6 +225,7 @@ class Loop:
     hi: Index
     body: tuple[Piece, ...]
     opaque: frozenset[int] = frozenset()
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ago.errors import DeviceError, InputError
 from ago.runtime.artifact import ALIGNMENT
+from ago.runtime.pool import ThreadPool
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -67,14 +68,16 @@ class Library:
     Attributes:
         path: The shared library.
         name: The model's C identifier.
+        pool: Threads that runs are shared with; None for the calling thread alone.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, pool: ThreadPool | None = None) -> None:
         """Load a library.
 
         Args:
             path: A shared library built for this machine.
             name: The C identifier that prefixes its functions.
+            pool: Threads to share runs with, if the model was compiled for several.
 
         Raises:
             DeviceError: It cannot be loaded or lacks a function.
@@ -83,16 +86,19 @@ class Library:
 
         self.path = path
         self.name = name
+        self.pool = pool
         self._ffi = cffi.FFI()
         arguments = "const void *const *, void *const *, const void *, void *"
         self._ffi.cdef(f"int32_t {name}_run({arguments});")
         self._ffi.cdef(f"int32_t {name}_step(int32_t, {arguments});")
+        self._ffi.cdef(f"int32_t {name}_run_on(const void *, {arguments});")
         try:
             self._library = self._ffi.dlopen(str(path))
             self._run = getattr(self._library, f"{name}_run")
             self._step = getattr(self._library, f"{name}_step")
         except (OSError, AttributeError) as error:
             raise DeviceError(f"cannot load the compiled model {path}: {error}") from error
+        self._run_on = getattr(self._library, f"{name}_run_on", None)
 
     def run(
         self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
@@ -143,6 +149,17 @@ class Library:
         run, what = self._run, f"{self.name}_run"
         arguments = self._pointers(inputs, outputs, weights, workspace)
         held = (tuple(inputs), tuple(outputs), weights, workspace)
+        pool, run_on = self.pool, self._run_on
+        if pool is not None and run_on is not None:
+            handle = self._ffi.cast("void *", pool.handle)
+
+            def call_shared(_held: object = held) -> None:
+                with pool.lock:
+                    code = run_on(handle, *arguments)
+                if code:
+                    self._check(what, code)
+
+            return call_shared
 
         def call(_held: object = held) -> None:
             code = run(*arguments)

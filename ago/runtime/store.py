@@ -24,6 +24,7 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build_cached
 from ago.runtime.cache import Cache
 from ago.runtime.library import Library
+from ago.runtime.pool import ThreadPool
 from ago.runtime.sources import csrc_path
 from ago.target import Target
 
@@ -59,12 +60,15 @@ def cached_artifact(
         return read_artifact(store.get_or_build(key, fill))
 
 
-def open_library(artifact: Artifact, progress: Progress = silent) -> Library:
+def open_library(
+    artifact: Artifact, progress: Progress = silent, pool: ThreadPool | None = None
+) -> Library:
     """Load an artifact's library from the cache, building it if it is not there or damaged.
 
     Args:
         artifact: A compiled model.
         progress: Told how many C files are compiled.
+        pool: Threads to share runs with.
 
     Raises:
         ToolchainError: There is no C compiler, or it failed.
@@ -72,10 +76,10 @@ def open_library(artifact: Artifact, progress: Progress = silent) -> Library:
     """
     path = build_cached(artifact, progress=progress)
     try:
-        return Library(path, artifact.name)
+        return Library(path, artifact.name, pool)
     except DeviceError:
         Cache().discard(path.parent.name)
-        return Library(build_cached(artifact, progress=progress), artifact.name)
+        return Library(build_cached(artifact, progress=progress), artifact.name, pool)
 
 
 def _key(graph: Graph, settings: str) -> str:

@@ -135,6 +135,15 @@ class Toolchain:
             flags = ["-dynamiclib", f"-Wl,-install_name,@rpath/{out.name}"]
         return self._link(flags, objects, out, target)
 
+    def link_with_libc(self, objects: Sequence[Path], out: Path, target: Target) -> Path:
+        """Link objects to a shared library that may call the system's libc and its threads.
+
+        Raises:
+            ToolchainError: The linker failed.
+        """
+        kind = "-dynamiclib" if sys.platform == "darwin" else "-shared"
+        return self._link([kind, "-pthread"], objects, out, target)
+
     def link_executable(self, objects: Sequence[Path], out: Path, target: Target) -> Path:
         """Link objects to a static program; where `needs_no_libc` is false, with the system's libc.
 

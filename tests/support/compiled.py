@@ -12,8 +12,7 @@ from ago.backend_neon.neon import NEON
 from ago.backend_x86.avx2 import AVX2
 from ago.backend_x86.avx512 import AVX512
 from ago.codegen.emit import Function, emit_function, parameters
-from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.model import (
+from ago.codegen.entry import (
     InputSlot,
     ModelInterface,
     OutputSlot,
@@ -21,8 +20,9 @@ from ago.codegen.model import (
     Step,
     WeightsSlot,
     WorkspaceSlot,
-    emit_model,
 )
+from ago.codegen.intrinsics import Intrinsics
+from ago.codegen.model import emit_model
 from ago.codegen.portable import PORTABLE
 from ago.ir.nest import Buffer
 from ago.ir.program import Program

@@ -101,3 +101,7 @@ def python(project: Path, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_there_is_a_guide_for_each_kind_of_extension() -> None:
+    assert [guide.stem for guide in GUIDES] == ["operator", "primitive", "target"]

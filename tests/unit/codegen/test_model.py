@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from ago.codegen import model as model_module
-from ago.codegen.model import (
+from ago.codegen.entry import (
     InputSlot,
     ModelInterface,
     OutputSlot,
     Step,
     WeightsSlot,
     WorkspaceSlot,
-    emit_model,
 )
+from ago.codegen.model import emit_model
 from ago.ir.index import var
 from ago.ir.nest import Buffer, Store
 from ago.ir.program import Program

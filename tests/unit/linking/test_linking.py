@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ago.codegen.model import InputSlot, OutputSlot, WorkspaceSlot
+from ago.codegen.entry import InputSlot, OutputSlot, WorkspaceSlot
 from ago.frontend import GraphBuilder
 from ago.ir.graph import Graph
 from ago.linking import c_identifier

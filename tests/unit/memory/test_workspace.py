@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ago.codegen.model import WorkspaceSlot
+from ago.codegen.entry import WorkspaceSlot
 from ago.memory import ALIGNMENT, Tensor, aligned, plan_workspace
 from ago.options import Options
 from ago.pipeline import compile_graph

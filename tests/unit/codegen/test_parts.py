@@ -1,0 +1,89 @@
+"""Functions with parts: every part once, in any order within a phase, computes the whole."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ago.codegen.emit import emit_function
+from ago.codegen.entry import ModelInterface, Step, entry_text, header_text
+from ago.ir.examples import chain, matmul
+from ago.ir.nest import Buffer
+from ago.pipeline import INTRINSICS
+from ago.schedule.annotate import vectorize
+from ago.schedule.compute_at import compute_at
+from ago.schedule.parallel import parallel
+from ago.schedule.reorder import reorder
+from ago.schedule.split import split
+from ago.schedule.store_at import store_at
+from ago.target import TARGETS
+from tests.support.compiled import HOST_TARGETS, run_compiled
+from tests.support.schedules import integers, outputs
+
+
+def parts_of(program):
+    target = TARGETS["portable"]
+    return emit_function(program, target, INTRINSICS[target.isa]).parts
+
+
+def two_phases(rows: int):
+    program = matmul(rows, 16, 5, relu=True)
+    program = parallel(split(program, "C.i", 4, "guard"), "C.i.0")
+    return parallel(split(program, "R.i", 3, "balance"), "R.i.0")
+
+
+def test_a_program_without_parallel_loops_has_no_parts():
+    assert parts_of(matmul(4, 16, 5)) == ()
+
+
+def test_each_parallel_nest_is_a_phase():
+    assert parts_of(two_phases(7)) == (2, 3)
+    assert parts_of(two_phases(16)) == (4, 6)
+
+
+def test_serial_nests_are_a_phase_of_one_part():
+    program = parallel(matmul(4, 16, 5, relu=True), "C.i")
+    assert parts_of(program) == (4, 1)
+    assert parts_of(parallel(matmul(4, 16, 5, relu=True), "R.i")) == (1, 4)
+
+
+def test_a_loop_that_is_cut_stays_one_phase():
+    program = split(chain(2, 21), "R.i", 1)
+    program = split(program, "R.j", 8, "guard")
+    program = vectorize(reorder(program, ["R.j.0", "R.i.0", "R.i.1", "R.j.1"]), "R.j.1")
+    assert parts_of(parallel(program, "R.j.0")) == (1, 3)
+
+
+def test_a_parallel_loop_inside_another_loop_is_serial():
+    program = split(matmul(4, 16, 5), "C.i", 2)
+    assert parts_of(parallel(program, "C.i.1")) == ()
+
+
+def test_what_phases_share_on_the_stack_keeps_them_together():
+    program = matmul(4, 16, 5, relu=True)
+    program = program.with_buffer(Buffer("C", (4, 16), "stack"))
+    assert parts_of(parallel(program, "R.i")) == ()
+    inside = store_at(compute_at(matmul(4, 16, 5, relu=True), "C", "R.i"), "C", "R.i", "stack")
+    assert parts_of(parallel(inside, "R.i")) == (4,)
+
+
+@pytest.mark.parametrize("target", HOST_TARGETS)
+def test_the_parts_compute_what_the_naive_program_does(target):
+    programs = [two_phases(rows) for rows in (1, 2, 7, 16)]
+    cases = [(program, integers(program)) for program in programs]
+    found = run_compiled(cases, target)
+    for (program, arrays), result in zip(cases, found, strict=True):
+        np.testing.assert_array_equal(np.ravel(result), outputs(program, arrays)["R"])
+
+
+def test_the_entry_of_a_shared_model_lists_its_phases():
+    function = emit_function(two_phases(7), TARGETS["portable"], INTRINSICS["portable"])
+    interface = ModelInterface("m", ("a",), ("b",), 64, 64)
+    steps = [Step(function, ()), Step(function, ())]
+    text = entry_text(interface, steps, ["f", "f"])
+    rows = ["{0, 0, 2}", "{0, 2, 3}", "{1, 0, 2}", "{1, 2, 3}"]
+    places = [text.index(row) for row in rows]
+    assert "m_run_on(const ago_pool *pool" in header_text(interface, steps)
+    assert all(a < b for a, b in itertools.pairwise(places))

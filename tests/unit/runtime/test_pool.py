@@ -1,0 +1,125 @@
+"""Threads that share an inference: the same bits for any number, and the pool in C by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ago
+from ago.errors import InputError
+from ago.models import tiny_mobilenet
+from ago.runtime.pool import ThreadPool, big_cpus, chosen_cpus
+from ago.runtime.sources import csrc_path
+from ago.runtime.toolchain import find_toolchain
+
+COUNTS = (1, 2, 3, 4, 7)
+
+PROGRAM = r"""
+#include "ago_pool.h"
+static int hits[16];
+static void task(void *argument, int32_t index) { (void)argument, ++hits[index]; }
+int main(void) {
+    const int32_t counts[] = {1, 2, 3, 4, 7}, cpus[] = {0, -1, 0, 12345, -1, 0};
+    for (int t = 0; t < 5; ++t) {
+        ago_pool *pool = ago_pool_create(counts[t], t % 2 ? cpus : NULL);
+        if (pool == NULL) return 2;
+        for (int round = 0; round < 500; ++round) {
+            const int32_t count = round % 14;
+            for (int i = 0; i < 16; ++i) hits[i] = 0;
+            pool->run(pool->self, task, NULL, count);
+            for (int i = 0; i < 16; ++i) if (hits[i] != (i < count)) return 1;
+        }
+        ago_pool_destroy(pool);
+    }
+    ago_pool_destroy(NULL);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-fsanitize=thread"], ["-fsanitize=address,undefined"]])
+def test_every_index_once_on_any_number_of_threads(tmp_path: Path, flags: list[str]) -> None:
+    source, program = tmp_path / "pool.c", tmp_path / "pool"
+    source.write_text(PROGRAM)
+    pool = csrc_path("ago_pool.c")
+    command = [*find_toolchain().command, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *flags]
+    files = [f"-I{pool.parent}", str(source), str(pool), "-pthread", "-o", str(program)]
+    built = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+    if built.returncode != 0 and flags:
+        pytest.skip("this compiler has no such sanitizer")
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    if "FATAL: ThreadSanitizer: unexpected memory mapping" in done.stderr:
+        pytest.skip("this kernel lays memory out as the sanitizer cannot use it")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def image() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((1, 3, 64, 64), np.float32)
+
+
+@pytest.fixture(scope="module")
+def expected(image: np.ndarray) -> np.ndarray:
+    return ago.optimize(tiny_mobilenet(size=64))(image)
+
+
+@pytest.mark.parametrize("threads", COUNTS)
+def test_results_are_the_same_bit_for_bit(threads, image, expected) -> None:
+    net = ago.optimize(tiny_mobilenet(size=64), threads=threads)
+    for _ in range(3):
+        np.testing.assert_array_equal(net(image), expected)
+    assert ("_run_on(" in net.source) == (threads > 1)
+
+
+def test_a_shared_model_is_verified_step_by_step() -> None:
+    assert ago.optimize(tiny_mobilenet(size=64), threads=3).verify().max_error < 1e-5
+
+
+def test_callers_take_turns_on_the_pool(image, expected) -> None:
+    net = ago.optimize(tiny_mobilenet(size=64), threads=2)
+    results: list[np.ndarray] = []
+    callers = [threading.Thread(target=lambda: results.append(net(image))) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert len(results) == 4
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_pool_ends_once() -> None:
+    pool = ThreadPool(3, "none")
+    pool.close()
+    pool.close()
+
+
+def test_affinity() -> None:
+    assert chosen_cpus(4, "none") == [-1, -1, -1]
+    assert chosen_cpus(4, [0]) == [0, 0, 0]
+    assert chosen_cpus(1, "big") == []
+    for wrong in ([], [-1], [10**6], "fast"):
+        with pytest.raises(InputError, match="affinity="):
+            chosen_cpus(2, wrong)
+
+
+def test_big_cpus_are_those_of_the_highest_capacity(tmp_path: Path) -> None:
+    assert big_cpus(tmp_path) == []
+    for cpu, capacity in enumerate([446, 446, 1024, 1024]):
+        (tmp_path / f"cpu{cpu}").mkdir()
+        (tmp_path / f"cpu{cpu}/cpu_capacity").write_text(f"{capacity}\n")
+    assert big_cpus(tmp_path) == [2, 3]
+    for cpu in (0, 1):
+        (tmp_path / f"cpu{cpu}/cpu_capacity").write_text("1024\n")
+    assert big_cpus(tmp_path) == []
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1000])
+def test_numbers_of_threads_are_checked(threads: int) -> None:
+    with pytest.raises(InputError, match="threads="):
+        ago.optimize(tiny_mobilenet(size=64), threads=threads)
