@@ -6,13 +6,15 @@ one piece, with the element-wise stages after it inlined into the stage that wri
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
+from ago.ir.functions import SLOW
 from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
-from ago.ir.value import loads
+from ago.ir.value import functions, loads
 from ago.ir.value_types import buffer_types, is_real_stage
 from ago.schedule.cache_write import cache_write
 from ago.schedule.inline import inline
@@ -65,9 +67,16 @@ def readers(program: Program, buffer: str) -> list[Stage]:
 
 
 def _joins_its_reader(program: Program, name: str) -> bool:
-    """Whether a stage has one reader, which is element-wise: a reduction would repeat its work."""
-    found = readers(program, program.stage(name).buffer)
-    return len(found) == 1 and found[0].reduce is None
+    """Whether a stage has one reader, which is element-wise: a reduction would repeat its work.
+
+    So would a reader that spreads a quotient or the like over elements, as one of a row.
+    """
+    stage = program.stage(name)
+    found = readers(program, stage.buffer)
+    if len(found) != 1 or found[0].reduce is not None:
+        return False
+    spreads = math.prod(a.extent for a in found[0].axes) > math.prod(a.extent for a in stage.axes)
+    return not spreads or SLOW.isdisjoint(functions(stage.value))
 
 
 def _writer_of_result(program: Program, reduction: Stage, taken: dict[str, str]) -> str | None:

@@ -192,6 +192,10 @@ ROUNDING = ("sqrt", "floor", "ceil", "round")
 """Those of them that every instruction set computes exactly."""
 
 
+SLOW = frozenset(REAL_FUNCTIONS) - frozenset(ROUNDING) | {"div", "fmod", "mod", "pow", "sqrt"}
+"""Functions that take longer than to store their result and load it again."""
+
+
 def _real(name: str) -> Function:
     function = REAL_FUNCTIONS[name]
 

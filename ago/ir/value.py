@@ -122,6 +122,20 @@ def select_conditions(value: Value) -> Iterator[Condition]:
             return
 
 
+def functions(value: Value) -> Iterator[str]:
+    """The function of each call in `value`, in evaluation order."""
+    match value:
+        case Call(function, args):
+            for arg in args:
+                yield from functions(arg)
+            yield function
+        case Select(_, then, otherwise):
+            yield from functions(then)
+            yield from functions(otherwise)
+        case _:
+            return
+
+
 def map_value(value: Value, change: Callable[[Value], Value | None]) -> Value:
     """Rebuild `value` top-down: what `change` returns replaces a subtree; None recurses."""
     replaced = change(value)

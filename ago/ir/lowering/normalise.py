@@ -26,7 +26,7 @@ Place = Sequence[Index]
 Element = Callable[[Place], Value]
 """A value for each place."""
 
-_START = {"add": 0.0, "nanmax": -math.inf, "min": math.inf}
+_START = {"add": 0.0, "max": -math.inf, "nanmax": -math.inf, "min": math.inf}
 
 
 def sub(a: Value, b: Value) -> Value:
@@ -215,9 +215,12 @@ class Rows:
 
 
 def lower_softmax(node: Node, lowering: Lowering) -> None:
-    """Largest element, exponentials, their sum, and its reciprocal times the exponentials."""
+    """Largest element, exponentials, their sum, and its reciprocal times the exponentials.
+
+    The maximum may pass over a NaN: its exponential makes the sum NaN, and with it the row.
+    """
     rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
-    largest = rows.reduce("max", rows.element, "nanmax")
+    largest = rows.reduce("max", rows.element, "max")
     power = rows.full("exp", lambda at: call("exp", sub(rows.element(at), largest(at))))
     total = rows.reduce("sum", power)
     scale = rows.each("scale", lambda at: div(Const(1.0), total(at)))
@@ -225,9 +228,9 @@ def lower_softmax(node: Node, lowering: Lowering) -> None:
 
 
 def lower_log_softmax(node: Node, lowering: Lowering) -> None:
-    """Largest element, sum of exponentials, its logarithm."""
+    """Largest element (which may pass over a NaN, as in softmax), sum of exponentials, its log."""
     rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
-    largest = rows.reduce("max", rows.element, "nanmax")
+    largest = rows.reduce("max", rows.element, "max")
     total = rows.reduce("sum", lambda at: call("exp", sub(rows.element(at), largest(at))))
     shift = rows.each("log", lambda at: call("log", total(at)))
     rows.store("softmax", lambda at: sub(sub(rows.element(at), largest(at)), shift(at)))
