@@ -164,11 +164,41 @@ def extremes(index: Index, loops: Sequence[For]) -> tuple[Index, Index]:
 
 def _extreme(index: Index, name: str, first: Index, last: Index, *, want_high: bool) -> Index:
     """Bound `index` over `name` in `[first, last]` from above or below."""
+    moving = [term for term in index.terms if name in variables(Index((term,)))]
+    for atom, coefficient in moving if len(moving) > 1 else ():
+        if isinstance(atom, Min | Max):
+            return _extreme_of_branches(
+                index, (atom, coefficient), name, first, last, want_high=want_high
+            )
     result = Index((), index.const)
     for atom, coefficient in index.terms:
         up = want_high == (coefficient > 0)
         result = result + _extreme_atom(atom, name, first, last, want_high=up) * coefficient
     return result
+
+
+def _extreme_of_branches(
+    index: Index,
+    term: tuple[Min | Max, int],
+    name: str,
+    first: Index,
+    last: Index,
+    *,
+    want_high: bool,
+) -> Index:
+    """Bound an index whose min or max moves together with other terms, branch by branch.
+
+    `2 * k + min(2, 3 - 2 * k)` is the smaller of `2 * k + 2` and 3.
+    """
+    atom, coefficient = term
+    rest = index - Index((term,))
+    together = Index(tuple(t for t in rest.terms if name in variables(Index((t,)))))
+    branches = (
+        _extreme(part * coefficient + together, name, first, last, want_high=want_high)
+        for part in (atom.a, atom.b)
+    )
+    smaller = isinstance(atom, Min) == (coefficient > 0)
+    return rest - together + (minimum(*branches) if smaller else maximum(*branches))
 
 
 def _extreme_atom(atom: Atom, name: str, first: Index, last: Index, *, want_high: bool) -> Index:

@@ -324,22 +324,32 @@ def reindex(
     body: tuple[Stmt, ...],
     buffer: str,
     change: Callable[[tuple[Index, ...]], tuple[Index, ...]],
+    to: str | None = None,
 ) -> tuple[Stmt, ...]:
-    """`body` with the whole index of every access to `buffer`, loads and stores, replaced."""
+    """`body` with the whole index of every access to `buffer`, loads and stores, replaced.
+
+    Args:
+        body: Statements.
+        buffer: Name of the buffer.
+        change: The new index for an old one.
+        to: Name of the buffer that is accessed instead; by default the same.
+    """
+    name = to or buffer
 
     def load(value: Value) -> Value | None:
         if isinstance(value, Load) and value.buffer == buffer:
-            return Load(buffer, change(value.index))
+            return Load(name, change(value.index))
         return None
 
     def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
         if not isinstance(stmt, Store | Reduce | Update):
             return None
-        index = change(stmt.index) if stmt.buffer == buffer else stmt.index
         value = map_value(stmt.value, load)
+        moved = replace(stmt, value=value)
         if isinstance(stmt, Reduce):
-            init = map_value(stmt.init, load)
-            return (replace(stmt, index=index, value=value, init=init),)
-        return (replace(stmt, index=index, value=value),)
+            moved = replace(stmt, value=value, init=map_value(stmt.init, load))
+        if stmt.buffer == buffer:
+            moved = replace(moved, buffer=name, index=change(stmt.index))
+        return (moved,)
 
     return rewrite(body, leaf)

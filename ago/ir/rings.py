@@ -153,9 +153,10 @@ class _Player:
         """Collect the loops that rows, their loops' bounds and their guards depend on.
 
         Returns:
-            Whether the rows mention all of them.
+            Whether each row mentions all of those around it.
         """
         ties: list[frozenset[str]] = []
+        rows: list[tuple[Index, frozenset[str]]] = []
 
         def visit(body: tuple[Stmt, ...], path: tuple[For | If, ...]) -> None:
             for stmt in body:
@@ -166,15 +167,16 @@ class _Player:
                         ties.extend(_ties(path, touch.known))
                         if touch.row is not None:
                             self.moving |= variables(touch.row)
+                            around = (x.name for x in path if isinstance(x, For))
+                            rows.append((touch.row, frozenset(around)))
 
         visit(body, ())
-        mentioned = set(self.moving)
         grows = True
         while grows:
             found = {name for tie in ties if tie & self.moving for name in tie}
             grows = not found <= self.moving
             self.moving |= found
-        return self.moving <= mentioned
+        return all(loop in variables(row) for row, around in rows for loop in around & self.moving)
 
     def _touches(self, leaf: Leaf, loops: tuple[For, ...]) -> Iterator[_Touch]:
         extent = self.buffer.shape[self.dimension]

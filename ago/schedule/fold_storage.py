@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.index import Index, Var
-from ago.ir.nest import For, If, leaves, reindex
+from ago.ir.index import Index, Var, variables
+from ago.ir.nest import For, If, leaves, reindex, walk
 from ago.ir.program import Program
+from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
-from ago.schedule.region import bounds_above, bounds_below, touched
-from ago.schedule.tree import find_path, ranges_of, reads, replace_stmt
+from ago.schedule.region import bounds_above, bounds_below, moving_bound, touched
+from ago.schedule.tree import carried, find_path, ranges_of, reads, replace_stmt
 
 
 def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Program:
@@ -29,7 +30,9 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
            intermediate one (`not-intermediate`); the loop is serial (`not-serial`).
         2. Every access is inside the loop (`used-outside`).
         3. Along the dimension an iteration touches a window of constant extent that moves by a
-           constant step of at least 0 (`no-window`). It may be clipped at the ends.
+           constant step of at least 0 (`no-window`). It may be clipped at the ends, and loops
+           outside may move it, too, as long as its rows slide along none of them.
+        4. Parallel loops stay free of races (`race`, `private-flow`).
 
     Args:
         program: The program.
@@ -72,7 +75,17 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
     )
     shape = tuple(extent if d == dimension else s for d, s in enumerate(old.shape))
     moved = replace_stmt(program, home, (replace(home, body=body),))
-    return moved.with_buffer(replace(old, shape=shape))
+    return keep_parallel(program, moved.with_buffer(replace(old, shape=shape)))
+
+
+def _slides(home: For, buffer: str) -> set[str]:
+    """The loops along which rows of a buffer slide below `home`."""
+    return {
+        name
+        for stmt in walk(home.body)
+        if isinstance(stmt, For) and any(leaf.buffer == buffer for leaf in leaves(stmt.body))
+        for name in carried((stmt,))
+    }
 
 
 def _window(
@@ -86,15 +99,18 @@ def _window(
     low, high = box.low[dimension], box.high[dimension]
     extents = [
         (last - first + 1).const
-        for first in bounds_below(low)
-        for last in bounds_above(high)
+        for first in (low, *bounds_below(low), moving_bound(low, ranges, below=True))
+        for last in (high, *bounds_above(high), moving_bound(high, ranges, below=False))
         if (last - first).is_constant and _moves_on(first, home.name)
     ]
-    if not extents:
+    around = {stmt.name for stmt in path[:-1] if isinstance(stmt, For)}
+    if not extents or _slides(home, buffer) & around:
         message = f"{home.name} touches [{low}, {high}] of dimension {dimension} of {buffer}"
         raise refuse("no-window", program, message, loop=home.name)
     return min(extents)
 
 
 def _moves_on(first: Index, loop: str) -> bool:
-    return all(isinstance(a, Var) and a.name == loop and c >= 0 for a, c in first.terms)
+    """Whether a window that begins at `first` moves by a constant step of at least 0."""
+    moving = ((a, c) for a, c in first.terms if loop in variables(Index(((a, c),))))
+    return all(isinstance(a, Var) and c >= 0 for a, c in moving)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ago.ir.bounds import Interval, extremes, interval, loop_ranges, simplify
-from ago.ir.index import Index, Max, Min, maximum, minimum
+from ago.ir.index import Atom, Index, Max, Min, Var, maximum, minimum
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt
 from ago.ir.proofs import never_negative
 from ago.ir.value import loads
@@ -126,3 +126,28 @@ def _plain_bounds(index: Index, either: type[Min] | type[Max]) -> list[Index]:
         gaps = ((a, b, a - b) for a in first for b in second)
         return [a if gap.const * sign <= 0 else b for a, b, gap in gaps if gap.is_constant]
     return [index]
+
+
+def moving_bound(index: Index, ranges: Mapping[str, Interval], *, below: bool) -> Index:
+    """A bound of an index in plain variables: what stands in other atoms is as low as it may be.
+
+    Args:
+        index: An expression over the variables of `ranges`.
+        ranges: Ranges of the loops around the place.
+        below: Whether the index is never below the result, or never above.
+    """
+    result = Index((), index.const)
+    for atom, factor in index.terms:
+        result = result + _moving_atom(atom, ranges, below=below == (factor > 0)) * factor
+    return result
+
+
+def _moving_atom(atom: Atom, ranges: Mapping[str, Interval], *, below: bool) -> Index:
+    own = Index(((atom, 1),))
+    if isinstance(atom, Var):
+        return own
+    if isinstance(atom, Min | Max):
+        a, b = (moving_bound(part, ranges, below=below) for part in (atom.a, atom.b))
+        if (a - b).is_constant:
+            return minimum(a, b) if isinstance(atom, Min) else maximum(a, b)
+    return Index((), interval(own, ranges)[0 if below else 1])

@@ -11,6 +11,7 @@ from ago.ir.index import Index, Max, Min, Var, maximum, minimum, substitute, var
 from ago.ir.nest import For, leaves
 from ago.ir.program import Program
 from ago.schedule.compute_at import find_stage
+from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import upper_bound
 from ago.schedule.tree import find_path, ranges_of, replace_stmt
@@ -36,6 +37,8 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
            a constant step `k` with `0 < k < w`, or runs over a window that overlaps the one before
            and whose ends never move back (`no-window`).
         3. No other index of the producer's result moves with the loop (`moves-aside`).
+        4. Parallel loops stay free of races, each iteration writing what it reads of a buffer of
+           its own (`race`, `private-flow`).
 
     Args:
         program: The program, the stage placed by `compute_at`.
@@ -79,7 +82,7 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         start = minimum((outer.index - outer.lo) * (window - step), window - step)
     else:
         start = _clipped_start(program, inner, outer, producer.buffer, ranges_of(path[:-1]))
-    return replace_stmt(program, inner, (replace(inner, lo=start),))
+    return keep_parallel(program, replace_stmt(program, inner, (replace(inner, lo=start),)))
 
 
 def _step(program: Program, rows: For, outer: For, buffer: str) -> int:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ago.errors import ScheduleError
 from ago.ir.bounds import simplify
 from ago.ir.index import Index, var
-from ago.ir.nest import Buffer, For, If, Leaf, Reduce, Scope, Stmt, Store, rewrite
+from ago.ir.nest import Buffer, For, If, Reduce, Scope, Stmt, Store, reindex
 from ago.ir.program import Program
-from ago.ir.value import Load, Value, loads
+from ago.ir.value import Load, loads
 from ago.schedule.cache_read import require_complete
 from ago.schedule.flow import Use, exact_box, proved_within, starts_anew, uses
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched, upper_bound
 from ago.schedule.set_scope import SCOPES
-from ago.schedule.tree import find_buffer, find_path, map_leaf, ranges_of, replace_stmt, unused
+from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_stmt, unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def stage_mem(program: Program, buffer: str, loop: str, scope: Scope = "stack") 
     copies = {way: _copy(stage, source, tile, way, plan.box, extents) for way in ("in", "out")}
     before = copies["in"] if plan.copy_in else ()
     after = copies["out"] if plan.copy_out else ()
-    work = rewrite((old,), lambda s: _moved(s, buffer, name, plan.box))
+    work = reindex((old,), buffer, lambda at: _in_tile(at, plan.box), to=name)
     return keep_parallel(
         program, replace_stmt(program, old, (*before, *work, *after)).with_buffer(tile)
     )
@@ -185,23 +185,8 @@ def _clipped(box: Box, buffer: Buffer, path: Sequence[For | If]) -> Box:
     return Box(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
 
 
-def _moved(stmt: Stmt, buffer: str, tile: str, box: Box) -> tuple[Stmt, ...] | None:
-    """A leaf that uses the tile instead of the buffer; None for other statements."""
-    if not isinstance(stmt, Leaf):
-        return None
-
-    def at(index: tuple[Index, ...]) -> tuple[Index, ...]:
-        return tuple(i - low for i, low in zip(index, box.low, strict=True))
-
-    def load(value: Value) -> Value | None:
-        if isinstance(value, Load) and value.buffer == buffer:
-            return Load(tile, at(value.index))
-        return None
-
-    leaf: Leaf = map_leaf(stmt, load)
-    if leaf.buffer == buffer:
-        leaf = replace(leaf, buffer=tile, index=at(leaf.index))
-    return (leaf,)
+def _in_tile(index: tuple[Index, ...], box: Box) -> tuple[Index, ...]:
+    return tuple(i - low for i, low in zip(index, box.low, strict=True))
 
 
 def _copy(

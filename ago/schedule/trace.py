@@ -240,10 +240,12 @@ class Schedule:
         chooser: Who answers `decide`.
 
     Attributes:
+        naive: The program before the first step.
         program: The program after the steps so far.
     """
 
     def __init__(self, program: Program, chooser: Chooser | None = None) -> None:
+        self.naive = program
         self.program = program
         self._chooser = chooser or DefaultChooser()
         self._workload = workload_key(program)

@@ -118,8 +118,10 @@ dense = st.one_of(
 
 @given(program=dense, data=st.data())
 def test_region_of_a_dense_access_is_what_is_read(program: Program, data: st.DataObject) -> None:
-    """But for tail `masked`: a mask does not narrow the region."""
-    program = tiled(program, data, ("exact", "guard", "shift", "balance"))
+    """But for tail `masked`, and `guard` where channels are regrouped: they do not narrow it."""
+    regrouped = any(stage.name == "K" for stage in program.stages)
+    tails = ("exact", "shift", "balance") if regrouped else ("exact", "guard", "shift", "balance")
+    program = tiled(program, data, tails)
     after, buffer, loop = moved(program, data)
     for read, written in traffic(after, buffer, loop):
         assert read == written

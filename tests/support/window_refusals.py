@@ -2,7 +2,9 @@
 
 from functools import partial
 
+from ago.ir.define import define
 from ago.ir.examples import smooth
+from ago.ir.program import Program
 from ago.schedule.annotate import unroll
 from ago.schedule.compute_at import compute_at
 from ago.schedule.fold_storage import fold_storage
@@ -18,6 +20,15 @@ INSIDE = compute_at(SMOOTH, "P", "S.x")
 SLIDING = slide(PLACED, "P", "y", "S.y")
 ACROSS = slide(INSIDE, "P", "y", "S.y")
 FOLDED = fold_storage(SLIDING, "P", 0, "S.y")
+
+STRIPS = slide(compute_at(split(smooth(8, 3), "S.y", 2), "P", "S.y.1"), "P", "y", "S.y.0")
+
+
+def backwards() -> Program:
+    """Each iteration reads, and computes, the element before the last one's."""
+    text = "S[i, k] = 2 * x[i, k]; R[i, j] = S[i, 5 - j] + S[i, 4 - j]"
+    return compute_at(define(text, {"x": (3, 6)}, extents={"j": 5}), "S", "R.j")
+
 
 CASES = [
     Case("unknown-stage", partial(slide, PLACED, "Z", "y", "S.y")),
@@ -35,7 +46,8 @@ CASES = [
     Case("no-window", partial(slide, INSIDE, "P", "x", "S.x"), "P.x"),
     Case("no-window", partial(slide, SLIDING, "P", "y", "S.y"), "P.y"),
     Case("no-window", partial(slide, store_at(PLACED, "P", "S.y"), "P", "y", "S.y"), "P.y"),
-    Case("no-window", partial(fold_storage, INSIDE, "P", 0, "S.x"), "S.x"),
+    Case("no-window", partial(fold_storage, STRIPS, "P", 0, "S.y.1"), "S.y.1"),
+    Case("no-window", partial(fold_storage, backwards(), "S", 1, "R.j"), "R.j"),
     Case("moves-aside", partial(slide, PLACED, "P", "x", "S.y"), "S.y"),
     Case("carried", partial(store_at, SLIDING, "P", "S.y"), "S.y"),
     Case("carried", partial(store_at, ACROSS, "P", "S.x"), "S.y"),
