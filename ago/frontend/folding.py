@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,6 +52,34 @@ def fold(node: RawNode, arrays: Arrays) -> AnyArray | None:
             return folder(node, arrays)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise ModelError(str(error)) from error
+
+
+MAKERS = frozenset(
+    {
+        "BlackmanWindow",
+        "ConstantOfShape",
+        "HammingWindow",
+        "HannWindow",
+        "MelWeightMatrix",
+        "Range",
+    }
+)
+"""Operators that make a tensor of an extent that is a value: constants, or nothing."""
+
+
+def require_constant(node: RawNode, known: Container[str]) -> None:
+    """Check that the inputs of an operator that only makes constants are constant.
+
+    Args:
+        node: The node.
+        known: The constants.
+
+    Raises:
+        RefusalError: One is not.
+    """
+    for value in node.inputs:
+        if node.op in MAKERS and not node.domain and value and value not in known:
+            raise RefusalError(f"the size {value!r} is not constant", value)
 
 
 def fold_type(node: RawNode, kind: TensorType) -> AnyArray | None:

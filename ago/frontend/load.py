@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ago.errors import ElementTypeError, ModelError, UnsupportedError
 from ago.frontend.control import unfold
 from ago.frontend.draft import GraphDraft
-from ago.frontend.folding import fold, fold_type
+from ago.frontend.folding import fold, fold_type, require_constant
 from ago.frontend.input_shapes import fix_inputs, input_types
 from ago.frontend.onnx_file import read_model
 from ago.frontend.onnx_functions import function_body
@@ -141,6 +141,7 @@ class _Import:
         if node.graphs:
             self._import_control(node)
             return
+        require_constant(node, self._draft.constants)
         try:
             translator = find_translator(node)
         except RefusalError:

@@ -2,8 +2,8 @@
 
 Read `BackendCase` and `run_backend` first. The tests in scope are listed in
 `tests/onnx_backend/scope.txt`; the package `onnx` brings models, inputs and results. Tests are
-compiled together as independent branches of one graph. An integer input that an operator needs
-while compiling, such as the shape of a Reshape, is given as a constant, as in real models.
+compiled together as independent branches of one graph. An input that decides about shapes, such as
+the one of a Reshape, is given as a constant where the importer asks for it, as real models do.
 """
 
 from __future__ import annotations
@@ -122,10 +122,9 @@ def import_case(case: BackendCase) -> tuple[Graph, dict[str, np.ndarray]]:
         try:
             graph = load(case.model, constants=fixed)
         except UnsupportedError as error:
-            more = [name for name in error.open_inputs if case.feeds[name].dtype != np.float32]
-            if not more:
+            if not error.open_inputs:
                 raise
-            fixed.update((name, case.feeds[name]) for name in more)
+            fixed.update((name, case.feeds[name]) for name in error.open_inputs)
         else:
             return graph, {name: case.feeds[name] for name in graph.inputs}
 

@@ -19,18 +19,28 @@ from ago.frontend.onnx_ops.base import (
     str_attr,
 )
 from ago.frontend.raw import RawNode
+from ago.ir.graph import TensorType
 
 
 def conv(node: RawNode, context: Context) -> Canonical:
     """`Conv`, all versions."""
     x, w = context.type(node.input(0)), context.type(node.input(1))
+    return Canonical("Conv", node.inputs, conv_attrs(node, x, w))
+
+
+def conv_attrs(node: RawNode, x: TensorType, w: TensorType) -> dict[str, object]:
+    """Return the attributes of a convolution of `x` with `w`.
+
+    Raises:
+        ModelError: If the node's attributes do not fit them.
+        RefusalError: If there are more than three spatial axes.
+    """
     kernel = w.shape[2:]
     stated = ints_attr(node, "kernel_shape")
     if stated not in (None, kernel):
         raise ModelError(f"kernel_shape {stated} differs from the weight's {kernel}")
     attrs, _ = window_attrs(node, x.shape[2:], kernel)
-    attrs["group"] = int_attr(node, "group", 1)
-    return Canonical("Conv", node.inputs, attrs)
+    return {**attrs, "group": int_attr(node, "group", 1)}
 
 
 def max_pool(node: RawNode, context: Context) -> Canonical:
