@@ -110,10 +110,10 @@ AGO_INLINE AGO_FLOATS AGO_FN(tanh)(AGO_FLOATS x) {
     return AGO_FN(with_sign)(-d / (d + AGO_FN(splat)(2.0f)), x);
 }
 
-/* erf(x): x p(x^2) / q(x^2) for |x| < 2, a polynomial around 2.96 up to 3.92, from where on it rounds to
- * 1. (A quotient alone collects four units of rounding errors there.) */
+/* erf(x): x p(x^2) / q(x^2) for |x| < 2, a polynomial around 2.96 up to 3.9, where it is 1, so that
+ * 1 + erf(-inf) is 0. (A quotient alone collects four units of rounding errors there.) */
 AGO_INLINE AGO_FLOATS AGO_FN(erf)(AGO_FLOATS x) {
-    const AGO_FLOATS a = AGO_FN(lesser)(AGO_FN(splat)(3.92f), AGO_FN(abs)(x));
+    const AGO_FLOATS a = AGO_FN(lesser)(AGO_FN(splat)(3.9f), AGO_FN(abs)(x));
     const AGO_FLOATS u = a * a, w = a - AGO_FN(splat)(2.96f);
     AGO_FLOATS p = AGO_FN(splat)(0x1.84ce1p-16f);
     p = AGO_STEP(p, u, -0x1.c63ce2p-13f);
