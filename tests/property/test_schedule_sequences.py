@@ -17,6 +17,7 @@ from ago.schedule.tree import loop_names
 from tests.support.schedules import assert_keeps
 from tests.support.steps import Step, draw_step, perfect_nest
 from tests.support.subgraphs import subgraphs, windows
+from tests.support.typed_programs import TYPED
 
 
 def attempt(schedule: Schedule, step: Step) -> bool:
@@ -53,6 +54,23 @@ def test_random_steps(program: Program, data: st.DataObject) -> None:
     namespace: dict[str, object] = {}
     exec(trace.to_python(), namespace)
     assert namespace["schedule"](program) == schedule.program
+
+
+SMALL = st.integers(1, 5)
+
+
+@given(made=st.sampled_from(sorted(TYPED)), sizes=st.tuples(SMALL, SMALL, SMALL), data=st.data())
+def test_random_steps_on_element_types(
+    made: str, sizes: tuple[int, int, int], data: st.DataObject
+) -> None:
+    """Each accepted step keeps results exactly, whatever the types; the trace replays."""
+    program = TYPED[made](*sizes)
+    schedule = Schedule(program)
+    note(str(program))
+    for _ in range(data.draw(st.integers(1, 8))):
+        if attempt(schedule, draw_step(data.draw, schedule.program)):
+            assert_keeps(program, schedule.program)
+    assert schedule.trace.replay(program) == schedule.program
 
 
 @given(program=subgraphs, data=st.data())

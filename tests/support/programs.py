@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ago.ir.index import Index, as_index, var
 from ago.ir.nest import Axis, Buffer, For, Packing, Stage, Stmt
 from ago.ir.program import Program
+from ago.ir.tensor import numpy_dtype
 from ago.ir.value import Call, Const, Load, Select, add, mul
 
 Array = npt.NDArray[np.float64]
@@ -29,10 +30,20 @@ def integers(program: Program, seed: int = 0) -> dict[str, Array]:
     """Small integers for every input and unpacked constant, so that all sums are exact."""
     random = np.random.default_rng(seed)
     return {
-        b.name: random.integers(-4, 5, b.shape).astype(np.float64)
+        b.name: _of_type(random.integers(-4, 5, b.shape), b.dtype)
         for b in program.buffers
         if b.scope in ("input", "constant") and b.packing is None
     }
+
+
+def _of_type(numbers: np.ndarray, dtype: str) -> np.ndarray:
+    """The numbers in an element type, float64 for f32; where it has no negative ones, from 0 on."""
+    if dtype == "f32":
+        return numbers.astype(np.float64)
+    kind = numpy_dtype(dtype)
+    return (
+        numbers > 0 if kind.kind == "b" else np.abs(numbers) if kind.kind == "u" else numbers
+    ).astype(kind)
 
 
 def matmul(m: int, n: int, k: int) -> Case:
