@@ -227,9 +227,10 @@ def _order_reduction(
         break
     spatial = {reduction.loop(a.name) for a in reduction.axes if a.kind == "spatial"}
     others = [n for n in sorted(spatial) if n not in inside and f"{n}.0" not in inside]
-    window = unrolled[-1:] if problem.shares_vectors else []
+    sliding = [reduction.loop(a.name) for a in steps if a.name == problem.window_axis]
+    window = [n for n in unrolled if problem.shares_vectors and n in sliding]
     rows, lanes = inside[:-2], inside[-2:]
-    taps = unrolled[: len(unrolled) - len(window)]
+    taps = [n for n in unrolled if n not in window]
     schedule.apply(reorder, [*others, *serial, *taps, *rows, *window, *lanes])
     for loop in [*unrolled, *inside[:-1]]:
         schedule.apply(unroll, loop)

@@ -433,12 +433,11 @@ class _Selector:
     def _window(self, pointer: int, low: int, span: int) -> tuple[int, int]:
         """First place and length of a load of `span` places from `low` on.
 
-        A whole vector is cheaper than a part of one, and one at a multiple of the lanes is shared
-        with neighbouring loads; it must lie within the buffer.
+        A whole vector is cheaper than a part of one, if it lies within the buffer: from the first
+        place on, or up to the last one.
         """
-        for first in (low // self._lanes * self._lanes, low):
-            covers = low + span <= first + self._lanes
-            if covers and self._accesses.is_inside(pointer, first, self._lanes, self._ranges):
+        for first in (low, low + span - self._lanes):
+            if self._accesses.is_inside(pointer, first, self._lanes, self._ranges):
                 return first, self._lanes
         return low, span
 

@@ -34,6 +34,9 @@ _LOAD_EFFICIENCY = 0.8
 _LOAD_CYCLES = 0.1
 """Cycles of a load that other bounds hide: of two equal tiles the one with fewer loads wins."""
 
+_WINDOW_ACCUMULATORS = 0.6
+"""Largest share of the registers for accumulators beside a window: compilers load early."""
+
 _LEAST_KEPT = 5
 """Vectors of a sliding window that are alive at once, at least, in straight-line code."""
 
@@ -113,7 +116,9 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
     """
     accumulators = tile.rows * tile.vectors
     if problem.shares_vectors:
-        return accumulators + _window_registers(problem, tile) <= target.vector_registers
+        needed = accumulators + _window_registers(problem, tile)
+        most = _WINDOW_ACCUMULATORS * target.vector_registers
+        return needed <= target.vector_registers and accumulators <= most
     needed = accumulators
     for operand in problem.operands:
         if operand.along_lanes:

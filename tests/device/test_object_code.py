@@ -58,6 +58,14 @@ KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
         lambda: conv(64, 64, 14, 5, group=64),
         {"avx2": 0.50, "avx512": 0.60, "neon": 0.60},
     ),
+    "depthwise times 2": (
+        lambda: conv(58, 116, 13, 3, group=58),
+        {"avx2": 0.45, "avx512": 0.50, "neon": 0.50},
+    ),
+    "groups of 4": (
+        lambda: conv(64, 64, 13, 3, group=16),
+        {"avx2": 0.58, "avx512": 0.60, "neon": 0.80},
+    ),
     "first layer": (
         lambda: conv(3, 32, 32, 3, strides=2),
         {"avx2": 0.48, "avx512": 0.50, "neon": 0.65},
