@@ -110,31 +110,32 @@ AGO_INLINE AGO_FLOATS AGO_FN(tanh)(AGO_FLOATS x) {
     return AGO_FN(with_sign)(-d / (d + AGO_FN(splat)(2.0f)), x);
 }
 
-/* erf(x): x p(x^2) / q(x^2) for |x| < 2, a polynomial around 2.96 up to 3.9, where it is 1, so that
- * 1 + erf(-inf) is 0. (A quotient alone collects four units of rounding errors there.) */
+/* erf(x): x p(x^2) / q(x^2) for |x| < 1.75, a polynomial around 2.84 up to 3.92, where it is exactly 1, so
+ * that 1 + erf(-inf) is 0. (A quotient alone collects more than four units of rounding errors there.) */
 AGO_INLINE AGO_FLOATS AGO_FN(erf)(AGO_FLOATS x) {
-    const AGO_FLOATS a = AGO_FN(lesser)(AGO_FN(splat)(3.9f), AGO_FN(abs)(x));
-    const AGO_FLOATS u = a * a, w = a - AGO_FN(splat)(2.96f);
-    AGO_FLOATS p = AGO_FN(splat)(0x1.84ce1p-16f);
-    p = AGO_STEP(p, u, -0x1.c63ce2p-13f);
-    p = AGO_STEP(p, u, 0x1.1fa8fap-5f);
-    p = AGO_STEP(p, u, 0x1.b2617cp-4f);
+    const AGO_FLOATS a = AGO_FN(lesser)(AGO_FN(splat)(3.92f), AGO_FN(abs)(x));
+    const AGO_FLOATS u = a * a, w = a - AGO_FN(splat)(2.84f);
+    AGO_FLOATS p = AGO_FN(splat)(0x1.dcad4ep-16f);
+    p = AGO_STEP(p, u, -0x1.7d401cp-12f);
+    p = AGO_STEP(p, u, 0x1.19f4b2p-5f);
+    p = AGO_STEP(p, u, 0x1.913df8p-4f);
     p = AGO_STEP(p, u, 0x1.20dd76p+0f);
-    AGO_FLOATS q = AGO_FN(splat)(0x1.62f596p-8f);
-    q = AGO_STEP(q, u, 0x1.2d467p-4f);
-    q = AGO_STEP(q, u, 0x1.b5931p-2f);
+    AGO_FLOATS q = AGO_FN(splat)(0x1.477382p-8f);
+    q = AGO_STEP(q, u, 0x1.20f758p-4f);
+    q = AGO_STEP(q, u, 0x1.ae3b66p-2f);
     q = AGO_STEP(q, u, 1.0f);
-    AGO_FLOATS tail = AGO_FN(splat)(-0x1.903a46p-16f);
-    tail = AGO_STEP(tail, w, -0x1.615cf4p-14f);
-    tail = AGO_STEP(tail, w, 0x1.e6637ap-12f);
-    tail = AGO_STEP(tail, w, -0x1.d6a98cp-11f);
-    tail = AGO_STEP(tail, w, 0x1.39237ap-10f);
-    tail = AGO_STEP(tail, w, -0x1.4845d6p-10f);
-    tail = AGO_STEP(tail, w, 0x1.ff8f3p-11f);
-    tail = AGO_STEP(tail, w, -0x1.130aeep-11f);
-    tail = AGO_STEP(tail, w, 0x1.726cdp-13f);
-    tail = AGO_STEP(tail, w, 0x1.fffc48p-1f);
-    return AGO_FN(with_sign)(AGO_FN(choose)(a > AGO_FN(splat)(2.0f), tail, a * p / q), x);
+    AGO_FLOATS tail = AGO_FN(splat)(0x1.48a63ap-15f);
+    tail = AGO_STEP(tail, w, -0x1.159e2ep-14f);
+    tail = AGO_STEP(tail, w, -0x1.0b0f9ap-13f);
+    tail = AGO_STEP(tail, w, 0x1.3bef3p-11f);
+    tail = AGO_STEP(tail, w, -0x1.4e120ep-10f);
+    tail = AGO_STEP(tail, w, 0x1.ff579p-10f);
+    tail = AGO_STEP(tail, w, -0x1.20dd98p-9f);
+    tail = AGO_STEP(tail, w, 0x1.d56056p-10f);
+    tail = AGO_STEP(tail, w, -0x1.07d9fp-10f);
+    tail = AGO_STEP(tail, w, 0x1.73a65ep-12f);
+    tail = AGO_STEP(tail, w, 0x1.fff84p-1f);
+    return AGO_FN(with_sign)(AGO_FN(choose)(a > AGO_FN(splat)(1.75f), tail, a * p / q), x);
 }
 
 #undef AGO_STEP

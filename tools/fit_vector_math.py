@@ -122,12 +122,12 @@ FITS = (
         "erf",
         over_root(_erf, 2 / math.sqrt(math.pi)),
         lambda u: 1 / over_root(_erf, 2 / math.sqrt(math.pi))(u),
-        (0.0, 2.0**2),
+        (0.0, 1.75**2),
         4,
         3,
     ),
-    # erf(x) = p(x - 2.96); beyond 3.92 it rounds to 1
-    Fit("erf_tail", lambda w: _erf(w + 2.96), constant, (-0.96, 0.96), 9),
+    # erf(x) = p(x - 2.84); beyond 3.92 it rounds to 1
+    Fit("erf_tail", lambda w: _erf(w + 2.84), constant, (-1.09, 1.08), 10),
     # e^r = p(r)
     Fit("exp64", np.exp, lambda r: np.exp(-r), (-_HALF_LN2, _HALF_LN2), 9, single=False),
     # log((1 + s) / (1 - s)) = s p(s^2)

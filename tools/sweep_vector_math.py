@@ -85,10 +85,10 @@ def source(layer: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def build(layer: str, target: str, directory: Path) -> ctypes.CDLL:
-    """Compile the functions of a layer for a target, and load them."""
+def build(layer: str, target: str, directory: Path, more: str = "") -> ctypes.CDLL:
+    """Compile the functions of a layer, and some more C, for a target, and load them."""
     file = directory / "sweep.c"
-    file.write_text(source(layer), encoding="utf-8")
+    file.write_text(source(layer) + more, encoding="utf-8")
     compiler, cpu = find_toolchain(TARGETS[target]), TARGETS[target]
     headers = csrc_path("ago_math.h").parent
     files = [file, csrc_path("ago_mem.c")]

@@ -62,7 +62,7 @@ def neighbours(*values: float) -> np.ndarray:
         ("log", (1.0, 2 / 3, 4 / 3, 1.1754944e-38, 3.4e38)),
         ("sigmoid", (-87.33655, -103.97208, 16.6, 1e-38)),
         ("tanh", (0.17328679, 9.01, 10.0, 1e-38)),
-        ("erf", (2.0, 3.9, -3.8325, 1e-38)),
+        ("erf", (1.75, 3.92, -3.8325, 1e-38)),
         ("sin", (1048576.0, 3.1415927, 1.0e38)),
         ("tan", (1048576.0, 1.5707964, 1.0e38)),
         ("asin", (1.0, -1.0, 0.5)),
@@ -80,7 +80,7 @@ def test_no_step_where_the_method_changes(library, name, places):
 
 
 def test_erf_of_large_arguments_is_one(library):
-    large = np.array([3.9, 3.92, 4, 10, 1e30, np.inf] * 8, np.float32)
+    large = np.array([3.92, 4, 10, 100, 1e30, np.inf] * 8, np.float32)
     for sign in (1, -1):
         x = aligned((sign * large).view(np.uint32))
         assert set(call(library, "erf", x, x).tolist()) == {float(sign)}
