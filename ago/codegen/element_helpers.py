@@ -40,6 +40,13 @@ def _bits(source: str, target: str) -> str:
     return _function("the same bits", new, f"ago_bits_{source}_to_{target}", f"{old} x", body)
 
 
+def _where(dtype: str) -> str:
+    """A choice whose operands are both evaluated, so that compilers load them without a branch."""
+    kind = C_TYPES[dtype]
+    parameters = f"_Bool c, {kind} a, {kind} b"
+    return _function("", kind, f"ago_where_{dtype}", parameters, "return c ? a : b;")
+
+
 def _integer_helpers(dtype: str) -> dict[str, str]:
     """Helpers of one integer type, by name."""
     kind = C_TYPES[dtype]
@@ -140,6 +147,7 @@ def _all_helpers() -> dict[str, str]:
             made |= {f"ago_{s}_to_{dtype}": _saturating(s, dtype) for s in sorted(FLOATS)}
         elif dtype in FLOATS:
             made |= _float_helpers(dtype)
+        made[f"ago_where_{dtype}"] = _where(dtype)
         accepted = sorted(FUNCTIONS[f"bits_{dtype}"].accepts) if dtype != "bool" else []
         made |= {f"ago_bits_{s}_to_{dtype}": _bits(s, dtype) for s in accepted}
     return made

@@ -19,7 +19,6 @@ _COMMON: Mapping[str, str] = {
     "equal": "({0} == {1})",
     "less": "({0} < {1})",
     "less_equal": "({0} <= {1})",
-    "where": "({0} ? {1} : {2})",
 }
 """Functions that C has on all types."""
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from ago.codegen import real_functions
 from ago.codegen.elements import apply_text
 from ago.codegen.portable import PORTABLE
 from ago.errors import CodegenError
@@ -51,8 +52,8 @@ def cases():
                 apply_text(function, dtypes, "abc"[: row.operands], PORTABLE)
             except CodegenError:
                 continue
-            if dtype == "f32" and function == "pow":
-                continue
+            if dtype == "f32" and function in real_functions.ERRORS:
+                continue  # not exact: their own tests allow for units in the last place
             arrays = dict(zip("abc", arguments(function, dtypes), strict=False))
             count, at = len(arrays["a"]), (var("y.i"),)
             value = Call(function, tuple(Load(name, at) for name in arrays))
