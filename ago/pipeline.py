@@ -93,6 +93,9 @@ class Kernel:
     scheduled: Program
     function: Function
 
+    def __str__(self) -> str:
+        return f"{self.function.name}: {self.subgraph}"
+
     @property
     def plans(self) -> SubgraphPlans:
         """The fusion plans, for reading."""
@@ -117,6 +120,9 @@ class Compilation:
     kernels: tuple[Kernel, ...]
     artifact: Artifact
     places: Mapping[str, Slot]
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.artifact), *(f"  {kernel}" for kernel in self.kernels)])
 
     @property
     def plans(self) -> Plans:

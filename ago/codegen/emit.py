@@ -60,6 +60,9 @@ class Function:
     file: str = ""
     parts: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        return self.text
+
     def renamed(self, name: str) -> Function:
         """The same function under another name."""
         signature = self.signature.replace(f" {self.name}(", f" {name}(", 1)

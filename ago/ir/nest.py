@@ -15,7 +15,7 @@ from typing import Literal
 from ago.errors import IRError
 from ago.ir.index import Index, as_index, substitute, var
 from ago.ir.tensor import numpy_dtype
-from ago.ir.value import Condition, Load, Value, map_indices, map_value
+from ago.ir.value import Call, Condition, Load, Value, map_indices, map_value
 
 LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
 Scope = Literal["input", "output", "constant", "workspace", "stack", "register"]
@@ -29,6 +29,9 @@ class Axis:
     name: str
     extent: int
     kind: AxisKind = "spatial"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.extent}" + (" reduce" if self.kind == "reduce" else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ class Stage:
     init: Value | None = None
     origin: str = ""
     guard: Condition = ()
+
+    def __str__(self) -> str:
+        axes = ", ".join(map(str, self.axes))
+        return f"stage {self.name} over {axes}: {self.leaf()}"
 
     def loop(self, axis: str) -> str:
         """The name of the naive loop over `axis`."""
@@ -109,6 +116,9 @@ class Store:
     index: tuple[Index, ...]
     value: Value
 
+    def __str__(self) -> str:
+        return f"{Load(self.buffer, self.index)} = {self.value}"
+
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
@@ -126,6 +136,10 @@ class Reduce:
     value: Value
     loops: tuple[str, ...]
 
+    def __str__(self) -> str:
+        what = f"{self.function} of {self.value} over {', '.join(self.loops) or 'nothing'}"
+        return f"{Load(self.buffer, self.index)} = {what}, from {self.init}"
+
 
 @dataclass(frozen=True, slots=True)
 class Update:
@@ -137,6 +151,10 @@ class Update:
     function: str
     value: Value
 
+    def __str__(self) -> str:
+        own = Load(self.buffer, self.index)
+        return f"{own} = {Call(self.function, (own, self.value))}"
+
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
@@ -144,6 +162,9 @@ class Prefetch:
 
     buffer: str
     index: tuple[Index, ...]
+
+    def __str__(self) -> str:
+        return f"prefetch {Load(self.buffer, self.index)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +176,10 @@ class For:
     hi: Index
     kind: LoopKind
     body: tuple[Stmt, ...]
+
+    def __str__(self) -> str:
+        kind = "" if self.kind == "serial" else f"{self.kind} "
+        return f"{kind}for {self.name} in [{self.lo}, {self.hi}): {_few(self.body)}"
 
     @property
     def extent(self) -> Index:
@@ -173,6 +198,15 @@ class If:
 
     condition: Condition
     body: tuple[Stmt, ...]
+
+    def __str__(self) -> str:
+        condition = " and ".join(f"{part} >= 0" for part in self.condition)
+        return f"if {condition}: {_few(self.body)}"
+
+
+def _few(body: tuple[Stmt, ...]) -> str:
+    """A body in one line: its only statement, or how many there are."""
+    return str(body[0]) if len(body) == 1 else f"{len(body)} statements"
 
 
 Leaf = Store | Reduce | Update
@@ -216,6 +250,10 @@ class Buffer:
     scope: Scope
     dtype: str = "f32"
     packing: Packing | None = None
+
+    def __str__(self) -> str:
+        packed = "" if self.packing is None else f", packed from {self.packing.source}"
+        return f"{self.scope} {self.name}: {self.dtype}{list(self.shape)}{packed}"
 
     @property
     def nbytes(self) -> int:

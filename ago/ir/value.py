@@ -25,12 +25,18 @@ class Const:
     value: float
     dtype: str = "f32"
 
+    def __str__(self) -> str:
+        return str(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
     """An index as a number: an i64."""
 
     index: Index
+
+    def __str__(self) -> str:
+        return f"position({self.index})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,9 @@ class Load:
     buffer: str
     index: tuple[Index, ...]
 
+    def __str__(self) -> str:
+        return f"{self.buffer}[{', '.join(map(str, self.index))}]"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -47,6 +56,9 @@ class Call:
 
     function: str
     args: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,10 @@ class Select:
     condition: Condition
     then: Value
     otherwise: Value
+
+    def __str__(self) -> str:
+        condition = " and ".join(f"{part} >= 0" for part in self.condition)
+        return f"select({condition}, {self.then}, {self.otherwise})"
 
 
 Value = Const | Position | Load | Call | Select

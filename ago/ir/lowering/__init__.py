@@ -80,6 +80,9 @@ class LoweredProgram:
     program: Program
     values: Mapping[str, str]
 
+    def __str__(self) -> str:
+        return str(self.program)
+
 
 def lower_nodes(
     graph: Graph, nodes: Sequence[Node], outputs: Iterable[str], name: str
