@@ -165,11 +165,12 @@ def _error(got: list[Array], expected: list[Array]) -> float:
     )
 
 
-def count_instructions(path: str) -> tuple[int, int]:
+def count_instructions(path: str, *, intensive_fusion: bool = True) -> tuple[int, int]:
     """AArch64 instructions of one inference, counted under emulation.
 
     Args:
         path: An ONNX file.
+        intensive_fusion: Whether one loop nest may hold several convolutions or matrix products.
 
     Returns:
         The instructions, and the vector multiply-adds that the model cannot do without.
@@ -178,7 +179,7 @@ def count_instructions(path: str) -> tuple[int, int]:
         AgoError: The model cannot be compiled, or the emulator is not there.
     """
     target = TARGETS[_INSTRUCTION_TARGET]
-    compilation = compile_graph(load(path), Options(target))
+    compilation = compile_graph(load(path), Options(target, intensive_fusion=intensive_fusion))
     artifact = compilation.artifact
     feeds = random_inputs(artifact.inputs, 0)
     with tempfile.TemporaryDirectory(prefix="ago-bench-") as directory:

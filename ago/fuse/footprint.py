@@ -135,12 +135,17 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
             break
         if other.extent > 1:
             known = footprints(program, pieces, other.name, 1, ())
-            if not all(
-                f.dimension is not None and f.moving == Span(1, 0, 0) for f in known.values()
-            ):
+            if not all(_follows(program.stage(name), f) for name, f in known.items()):
                 break
         found.append(other.name)
     return tuple(found)
+
+
+def _follows(stage: Stage, found: Footprint) -> bool:
+    """Whether a producer moves position by position, all of them alike, as the loop does."""
+    if found.dimension is None or found.moving != Span(1, 0, 0):
+        return False
+    return found.extent == found.iterations and moving_axis(stage, found) not in guarded_axes(stage)
 
 
 def footprints(
@@ -171,15 +176,15 @@ def footprints(
     for piece in reversed(pieces):
         writer = program.stage(piece.output)
         if writer.name != output.name:
-            region = _region(program, known, writer, loop)
+            region = _region(program, known, writer, loop, loops[0])
             if region is None:
                 continue
             found[writer.name] = _footprint(program, writer, region, loops)
-            known[writer.name] = _axis_spans(writer, region, loop)
+            known[writer.name] = _axis_spans(writer, region, loop, loops[0])
         if piece.reduction is not None:
             inner = program.stage(piece.reduction)
-            read = _region(program, known, inner, loop)
-            known[inner.name] = {} if read is None else _axis_spans(inner, read, loop)
+            read = _region(program, known, inner, loop, loops[0])
+            known[inner.name] = {} if read is None else _axis_spans(inner, read, loop, loops[0])
     return found
 
 
@@ -193,7 +198,11 @@ def _footprint(
 
 
 def _region(
-    program: Program, known: Mapping[str, Mapping[str, Span]], writer: Stage, loop: str
+    program: Program,
+    known: Mapping[str, Mapping[str, Span]],
+    writer: Stage,
+    loop: str,
+    iterations: int,
 ) -> tuple[Span, ...] | None:
     """What the stages with known ranges read of a stage's result; None where they read nothing."""
     shape = program.buffer(writer.buffer).shape
@@ -208,7 +217,7 @@ def _region(
             region = spans
     if region is None:
         return None
-    return tuple(s if s.step else _clipped(s, n) for s, n in zip(region, shape, strict=True))
+    return tuple(_clipped(s, n, iterations) for s, n in zip(region, shape, strict=True))
 
 
 def _span_of(
@@ -238,7 +247,9 @@ def _union(a: Span, b: Span, extent: int) -> Span:
     return Span(a.step, min(a.low, b.low), max(a.high, b.high))
 
 
-def _axis_spans(stage: Stage, region: tuple[Span, ...], loop: str) -> dict[str, Span]:
+def _axis_spans(
+    stage: Stage, region: tuple[Span, ...], loop: str, iterations: int
+) -> dict[str, Span]:
     """The range of each of a stage's loops that covers a region of its result."""
     spans = {stage.loop(a.name): Span(0, 0, a.extent - 1) for a in stage.axes}
     for index, span in zip(stage.index, region, strict=True):
@@ -247,12 +258,19 @@ def _axis_spans(stage: Stage, region: tuple[Span, ...], loop: str) -> dict[str, 
                 continue
             case ((Var(name), 1),):
                 moved = Span(span.step, span.low - index.const, span.high - index.const)
-                spans[name] = moved if span.step else _clipped(moved, spans[name].high + 1)
+                spans[name] = _clipped(moved, spans[name].high + 1, iterations)
             case _:
                 reason = f"{stage.buffer} is written at {index}"
                 raise broken("no-region", (stage.name,), loop, reason)
     return spans
 
 
-def _clipped(span: Span, extent: int) -> Span:
+def _clipped(span: Span, extent: int, iterations: int) -> Span:
+    """A window that stands still, cut to the domain; one that always covers the domain does."""
+    reach = span.step * (iterations - 1)
+    first, last = max(span.low, span.low + reach), min(span.high, span.high + reach)
+    if first <= 0 and last >= extent - 1:
+        return Span(0, 0, extent - 1)
+    if span.step:
+        return span
     return Span(0, max(span.low, 0), min(span.high, extent - 1))

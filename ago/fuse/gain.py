@@ -11,12 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ago.cost_model.analytic import stream_cycles
-from ago.fuse.footprint import Footprint
+from ago.cost_model.analytic import (
+    Operand,
+    TileProblem,
+    candidate_tiles,
+    stream_cycles,
+    tile_cycles,
+)
+from ago.fuse.footprint import Footprint, moving_axis
 from ago.fuse.pieces import Piece
-from ago.fuse.shape import stage_loads
+from ago.fuse.shape import Roles, reduction_axis, roles, stage_loads
+from ago.ir.index import variables
 from ago.ir.program import Program
+from ago.ir.value import loads
 from ago.target import Target
+
+_WIDEST = 8
+"""Vectors of the widest register tile."""
+
+_EXPOSED = 0.25
+"""Share of the cycles of traffic that arithmetic and prefetching leave to be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +39,8 @@ class Gain:
 
     Attributes:
         traffic: Saved on intermediate results: each is written and read near the core.
+        tiles: Spent on register tiles that blocks of channels make worse; saved where they are
+            better.
         weights: Spent on weights that every iteration reads again.
         recompute: Spent on elements that are computed more than once.
         saved_bytes: Of intermediate results that no longer leave for the level that held them.
@@ -34,6 +50,7 @@ class Gain:
 
     traffic: float
     weights: float
+    tiles: float
     recompute: float
     saved_bytes: int
     working_set: int
@@ -42,12 +59,13 @@ class Gain:
     @property
     def cycles(self) -> float:
         """All terms together."""
-        return self.traffic + self.weights + self.recompute
+        return self.traffic + self.weights + self.tiles + self.recompute
 
     def __str__(self) -> str:
         terms = {
             "traffic": self.traffic,
             "weights": self.weights,
+            "tiles": self.tiles,
             "recompute": self.recompute,
         }
         text = ", ".join(f"{name} {cycles:+,.0f}" for name, cycles in terms.items() if cycles)
@@ -58,6 +76,7 @@ class Gain:
 def nest_gain(
     program: Program,
     pieces: Sequence[Piece],
+    axis: str,
     found: Mapping[str, Footprint],
     factors: Mapping[str, Fraction],
     target: Target,
@@ -67,14 +86,20 @@ def nest_gain(
     Args:
         program: A naive program after `find_pieces`.
         pieces: The nest's, in order of execution.
+        axis: The shared axis of the last one's output.
         found: What an iteration reads of each producer.
         factors: How often each producer's elements are computed.
         target: Caches.
     """
     windows = [found[piece.output] for piece in pieces[:-1]]
     sizes = [4.0 * math.prod(f.shape) for f in windows]
-    weights = sum(constant_bytes(program, piece) for piece in pieces)
+    axes = [moving_axis(program.stage(f.stage), f) for f in windows]
+    constants = [
+        _constant_bytes(program, piece, a) for piece, a in zip(pieces, (*axes, axis), strict=True)
+    ]
+    weights = sum(again for again, _ in constants)
     near = sum(4.0 * f.kept_elements for f in windows) + weights
+    near += sum(parts for _, parts in constants) / windows[0].iterations
     apart = sum(stream_cycles(target, 3 * size, size) for size in sizes)
     together = sum(stream_cycles(target, 2 * size, near) for size in sizes)
     steps = max(f.iterations * f.repeats for f in windows)
@@ -84,8 +109,9 @@ def nest_gain(
     )
     moved = [size for size in sizes if cache_level(target, size) != cache_level(target, near)]
     return Gain(
-        traffic=apart - together,
+        traffic=_EXPOSED * (apart - together),
         weights=-stream_cycles(target, steps * weights, near),
+        tiles=sum(_tile_gain(program, piece, found, target) for piece in pieces),
         recompute=-again,
         saved_bytes=int(2 * sum(moved)),
         working_set=int(near),
@@ -93,18 +119,85 @@ def nest_gain(
     )
 
 
-def constant_bytes(program: Program, piece: Piece) -> float:
-    """Bytes of constants that a piece reads."""
-    names = {piece.output, piece.reduction} - {None}
-    loaded = {load.buffer for n in names if n for load in stage_loads(program.stage(n))}
-    constants = (b for b in program.buffers if b.name in loaded and b.scope == "constant")
-    return sum(4.0 * math.prod(b.shape) for b in constants)
+def _constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[float, float]:
+    """Bytes of constants that a piece reads in every iteration, and of those read in parts.
+
+    `axis` is the axis of its output that moves with the shared loop: what is indexed by it is read
+    part by part.
+    """
+    output = program.stage(piece.output)
+    stages = [output]
+    moving = {output.loop(axis)} if axis else set()
+    if piece.reduction is not None:
+        inner = program.stage(piece.reduction)
+        stages.append(inner)
+        own = reduction_axis(output, inner, axis) if axis else None
+        moving |= {inner.loop(own)} if own else set()
+    again, parts = 0.0, 0.0
+    for load in {load.buffer: load for stage in stages for load in stage_loads(stage)}.values():
+        buffer = program.buffer(load.buffer)
+        if buffer.scope != "constant":
+            continue
+        nbytes = 4.0 * math.prod(buffer.shape)
+        if any(moving & variables(i) for i in load.index):
+            parts += nbytes
+        else:
+            again += nbytes
+    return again, parts
 
 
 def cache_level(target: Target, nbytes: float) -> str:
     """The level that holds data of so many bytes."""
     sizes = {"L1": target.l1_bytes, "L2": target.l2_bytes, "L3": target.l3_bytes}
     return next((name for name, size in sizes.items() if nbytes <= 0.75 * size), "memory")
+
+
+def _tile_gain(
+    program: Program, piece: Piece, found: Mapping[str, Footprint], target: Target
+) -> float:
+    """Cycles that a producer gains in blocks of its vectorised axis, by its best register tiles."""
+    window = found.get(piece.output)
+    if window is None or piece.reduction is None:
+        return 0.0
+    output, reduction = program.stage(piece.output), program.stage(piece.reduction)
+    part = roles(program, output, reduction, target.lanes)
+    if part is None or part.lane_axis is None or moving_axis(output, window) != part.lane_axis:
+        return 0.0
+    whole = window.extent // target.lanes
+    block = window.moving.window // target.lanes
+    blocks = window.iterations
+    return _cycles(part, whole, target) - blocks * _cycles(part, block, target)
+
+
+def _cycles(part: Roles, vectors: int, target: Target) -> float:
+    """Cycles of a piece's reduction over so many vectors of its lane axis, best tile, data near."""
+    assert part.reduction is not None
+    assert part.lane_axis is not None
+    output, reduction = part.output, part.reduction
+    loops = {
+        axis: {reduction.loop(inner)}
+        if (inner := reduction_axis(output, reduction, axis))
+        else set()
+        for axis in (part.lane_axis, part.row_axis)
+        if axis is not None
+    }
+    rows = output.axis(part.row_axis).extent if part.row_axis else 1
+    operands = tuple(
+        Operand(
+            along_rows=any(
+                loops.get(part.row_axis or "", set()) & variables(i) for i in load.index
+            ),
+            along_lanes=any(loops[part.lane_axis] & variables(i) for i in load.index),
+        )
+        for load, _ in loads(reduction.value)
+    )
+    others = [a.extent for a in output.axes if a.name not in (part.lane_axis, part.row_axis)]
+    steps = math.prod(a.extent for a in reduction.axes if a.kind == "reduce")
+    problem = TileProblem(rows, vectors, steps, math.prod(others), operands)
+    counts = range(1, vectors + 1)
+    widths = sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST})
+    best = candidate_tiles(problem, target, tuple(widths))[0]
+    return tile_cycles(problem, best, target)
 
 
 def _work(program: Program, piece: Piece, target: Target) -> float:

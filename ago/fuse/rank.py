@@ -203,7 +203,7 @@ def _nests(
         nest = Nest(tuple(rings), run[-1].output, axis, block)
         legal = check_nest(program, pieces, nest)
         factors = recompute_factors(program, pieces, nest)
-        gain = nest_gain(program, run, legal, factors, target)
+        gain = nest_gain(program, run, axis, legal, factors, target)
         if gain.working_set <= target.l2_bytes:
             ordered = tuple(legal[p.stage] for p in nest.producers)
             yield NestChoice(nest, ordered, gain, factors)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.index import Index, Var, variables
+from ago.ir.bounds import interval
+from ago.ir.index import Index, Var, as_index, variables
 from ago.ir.nest import For, If, leaves, reindex, walk
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
@@ -97,10 +98,21 @@ def _window(
     if box is None:
         raise refuse("used-outside", program, f"{buffer} is not used in {home.name}")
     low, high = box.low[dimension], box.high[dimension]
+    lowest, highest = interval(low, ranges)[0], interval(high, ranges)[1]
     extents = [
         (last - first + 1).const
-        for first in (low, *bounds_below(low), moving_bound(low, ranges, below=True))
-        for last in (high, *bounds_above(high), moving_bound(high, ranges, below=False))
+        for first in (
+            low,
+            *bounds_below(low),
+            moving_bound(low, ranges, below=True),
+            as_index(lowest),
+        )
+        for last in (
+            high,
+            *bounds_above(high),
+            moving_bound(high, ranges, below=False),
+            as_index(highest),
+        )
         if (last - first).is_constant and _moves_on(first, home.name)
     ]
     around = {stmt.name for stmt in path[:-1] if isinstance(stmt, For)}

@@ -58,14 +58,14 @@ def test_a_plan_is_exact_or_refused_with_reason(graph: Graph, data: st.DataObjec
     keeps_outputs(program, fused)
     members = [p for s in nest.stages for p in pieces if p.output == s]
     outer = outer_axes(named.program, members, nest.axis)
-    needs = Needs(named.program, members, nest, outer)
+    needs = Needs(named.program, members, nest, outer, clip=False)
     found = check_nest(named.program, pieces, nest)
     factors = recompute_factors(named.program, pieces, nest)
     for placement in nest.producers:
         count = elements(named.program, placement.stage)
         assert factors[placement.stage] == Fraction(stores_of(fused, placement.stage), count)
         if placement.ring and found[placement.stage].slides:
-            (dimension,) = needs.moving(placement.stage)
+            dimension = found[placement.stage].dimension
             held = fused.buffer(found[placement.stage].buffer).shape[dimension]
             assert held == placement.ring == needs.window(placement.stage, dimension)
 
@@ -103,7 +103,10 @@ def is_confirmed(program: Program, pieces: list[Piece], nest: Nest, refusal: Fus
 def _ring_is_wrong(program: Program, pieces: list[Piece], nest: Nest, stage: str) -> bool:
     """Whether no dimension moves alone and forward, or the ring does not hold what is read."""
     members = [p for s in nest.stages for p in pieces if p.output == s]
-    needs = Needs(program, members, nest, outer_axes(program, members, nest.axis))
+    outer = outer_axes(program, members, nest.axis)
+    if len(Needs(program, members, nest, outer, clip=True).moving(stage)) != 1:
+        return True
+    needs = Needs(program, members, nest, outer, clip=False)
     moving = needs.moving(stage)
     ring = next(p.ring for p in nest.producers if p.stage == stage)
     if len(moving) != 1:

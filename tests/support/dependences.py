@@ -31,12 +31,19 @@ class Needs:
         pieces: The nest's pieces in its order.
         nest: The nest.
         outer: Axes of the last piece that stay outside, at their first position.
+        clip: Whether positions outside of a domain, which guards keep from being read, count not.
     """
 
     def __init__(
-        self, program: Program, pieces: Sequence[Piece], nest: Nest, outer: Sequence[str]
+        self,
+        program: Program,
+        pieces: Sequence[Piece],
+        nest: Nest,
+        outer: Sequence[str],
+        *,
+        clip: bool,
     ) -> None:
-        self._program = program
+        self._program, self._clip = program, clip
         output = program.stage(nest.output)
         extent = output.axis(nest.axis).extent
         self.boxes: dict[str, list[Positions | None]] = {p.stage: [] for p in nest.producers}
@@ -57,7 +64,7 @@ class Needs:
                 box = self._box(stage, known)
                 if name in self.boxes:
                     self.boxes[name].append(box)
-                known[name] = {} if box is None else _stage_ranges(stage, box)
+                known[name] = {} if box is None else self._ranges(stage, box)
 
     def _box(self, stage: Stage, known: dict[str, dict[str, range]]) -> Positions | None:
         """The box of positions of a stage's result that its readers touch, guarded or not."""
@@ -73,6 +80,16 @@ class Needs:
             return None
         return tuple(range(min(p), max(p) + 1) for p in found)
 
+    def _ranges(self, stage: Stage, box: Positions) -> dict[str, range]:
+        ranges = {stage.loop(a.name): range(a.extent) for a in stage.axes}
+        for index, positions in zip(stage.index, box, strict=True):
+            for name in variables(index):
+                first, last = positions.start - index.const, positions.stop - index.const
+                if self._clip:
+                    first, last = max(first, 0), min(last, len(ranges[name]))
+                ranges[name] = range(first, last)
+        return ranges
+
     def moving(self, stage: str) -> list[int]:
         """The dimensions along which the boxes of a producer differ."""
         boxes = self.boxes[stage]
@@ -86,14 +103,6 @@ class Needs:
     def window(self, stage: str, dimension: int) -> int:
         """The most positions along a dimension that one iteration reads."""
         return max(len(box[dimension]) for box in self.boxes[stage] if box)
-
-
-def _stage_ranges(stage: Stage, box: Positions) -> dict[str, range]:
-    ranges = {stage.loop(a.name): range(a.extent) for a in stage.axes}
-    for index, positions in zip(stage.index, box, strict=True):
-        for name in variables(index):
-            ranges[name] = range(positions.start - index.const, positions.stop - index.const)
-    return ranges
 
 
 def piece_graph(program: Program, pieces: Sequence[Piece]) -> nx.DiGraph:
