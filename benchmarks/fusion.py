@@ -168,7 +168,7 @@ def product_graphs() -> Iterator[tuple[str, Graph]]:
 
 
 def middle_together(graph: Graph) -> Partition:
-    """One subgraph of all nodes but the first and the last; of all where there are only products."""
+    """One subgraph of all nodes but the first and the last; of all if it begins with a product."""
     complex_first = graph.nodes[0].op in ("MatMul", "Gemm")
     ends = set() if complex_first else {graph.nodes[0].name, graph.nodes[-1].name}
     names = [node.name for node in graph.nodes]
@@ -294,9 +294,9 @@ def fusion_section(models: Sequence[str], host: str, *, instructions: bool) -> s
     date = datetime.datetime.now(tz=datetime.UTC).date()
     target = resolve_target("host")
     parts = [
-        f"{date}, {host}. `intensive_fusion` on over off, everything else equal; below 1 fusion is",
-        "faster. Rounds by turns on one core; `plan` is the default one: what is computed where, and",
-        "rings after the colons.\n",
+        f"{date}, {host}. `intensive_fusion` on over off, everything else equal; below 1",
+        "fusion is faster. Rounds by turns on one core; `plan` is the default one: what is",
+        "computed where, rings after the colons.\n",
         f"### Pairs\n\n{pair_table(target)}",
         f"### Blocks of networks\n\n{block_table(models, target)}",
         f"### Whole networks\n\n{network_table(models, target)}",
