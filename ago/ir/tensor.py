@@ -53,15 +53,17 @@ def dtype_name(dtype: np.dtype[np.generic]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of a wider innermost axis, shared with other tensors.
+    """A part of a wider axis, shared with other tensors.
 
     Attributes:
         offset: First element of the part.
         extent: Elements of the wider axis.
+        axis: Which logical axis it is.
     """
 
     offset: int
     extent: int
+    axis: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,8 @@ class Layout:
     Attributes:
         order: Physical axis `p` holds logical axis `order[p]`; the last one is contiguous.
         round: The innermost physical extent is rounded up to a multiple of this many elements.
-        within: Where the innermost axis is part of a wider one, as the inputs of a Concat are that
-            lie in its output; None where the tensor has memory of its own.
+        within: Where an axis is part of a wider one, as the inputs of a Concat are that lie in its
+            output; None where the tensor has memory of its own.
     """
 
     order: tuple[int, ...]
@@ -110,22 +112,23 @@ class Layout:
         if len(shape) != len(self.order):
             raise ValueError(f"layout of rank {len(self.order)} on the shape {shape}")
         extents = [shape[axis] for axis in self.order]
-        if self.within is not None:
-            extents[-1] = self.within.extent
-        elif extents:
+        if extents:
             extents[-1] = -(-extents[-1] // self.round) * self.round
+        if self.within is not None:
+            extents[self.order.index(self.within.axis)] = self.within.extent
         return tuple(extents)
 
     @property
-    def offset(self) -> int:
-        """First element of the innermost axis in memory."""
-        return 0 if self.within is None else self.within.offset
+    def starts(self) -> tuple[int, ...]:
+        """The first element of each physical axis that belongs to the tensor."""
+        part = self.within
+        return tuple(0 if part is None or axis != part.axis else part.offset for axis in self.order)
 
     def __str__(self) -> str:
         order = ",".join(str(axis) for axis in self.order)
         text = f"({order})" + (f"^{self.round}" if self.round > 1 else "")
         part = self.within
-        return text if part is None else f"{text}+{part.offset}/{part.extent}"
+        return text if part is None else f"{text}+{part.offset}/{part.extent}:{part.axis}"
 
 
 @dataclass(frozen=True, slots=True)

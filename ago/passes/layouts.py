@@ -7,15 +7,19 @@ the Concat that joins them, or is a Slice of what was written before.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ago.ir.attributes import read_ints
 from ago.ir.graph import Graph, Layout, Node, TensorType
 from ago.ir.ops import OPERATORS
-from ago.ir.tensor import Slice
-from ago.passes.memory_views import concat_slots, may_lie_elsewhere, meets_extern, views_input
+from ago.passes.memory_views import (
+    VIEWING,
+    concat_slots,
+    may_lie_elsewhere,
+    meets_extern,
+    view_layout,
+    views_input,
+)
 
 _MAPS = frozenset(
     {
@@ -117,16 +121,54 @@ def _layout(
     maps, rows = anchored
     if meets_extern(graph, value):
         return Layout.row_major(kind.rank)
-    if node.op == "Slice":
-        inside = _slice_layout(types, node, lanes)
-        if inside is not None:
-            return inside
+    wanted: Layout | None = None
     if value in maps:
-        return Layout.channels_last(kind.rank, lanes if kind.shape[1] >= lanes else 1)
-    if kind.rank in (1, 2):
-        return _rounded(graph, types, node, value, lanes)
-    order = None if value in rows else _kept_order(graph, types, node)
-    return Layout.row_major(kind.rank) if order is None else Layout(tuple(order))
+        wanted = Layout.channels_last(kind.rank, lanes if kind.shape[1] >= lanes else 1)
+    elif kind.rank in (1, 2):
+        wanted = _rounded(graph, types, node, value, lanes)
+    elif value in rows:
+        wanted = Layout.row_major(kind.rank)
+    view = _view_layout(graph, types, node, wanted, lanes)
+    if view is not None:
+        return view
+    return wanted or Layout(tuple(_kept_order(graph, types, node) or range(kind.rank)))
+
+
+def _view_layout(
+    graph: Graph,
+    types: dict[str, TensorType],
+    node: Node,
+    wanted: Layout | None,
+    lanes: int,
+) -> Layout | None:
+    """The layout that makes a node a view; None if there is none as good as the one wanted.
+
+    It has the same order, and whole vectors where its contiguous axis is a part of a wider one.
+    """
+    kind = types[node.output]
+    if node.op not in VIEWING or node.inputs[0] in graph.params:
+        return None
+    if wanted is not None:
+        if views_input({**types, node.output: replace(kind, layout=wanted)}, node):
+            return wanted
+        if node.op != "Slice":
+            return None
+    view = view_layout(types, node)
+    if view is None or (wanted is not None and _long(view, kind) != _long(wanted, kind)):
+        return None
+    return view if _is_whole(view, kind, lanes) else None
+
+
+def _is_whole(layout: Layout, kind: TensorType, lanes: int) -> bool:
+    """Whether a tensor within another is made of whole vectors, if it is a part of each row."""
+    part = layout.within
+    inner = _long(layout, kind)[-1:]
+    return part is None or part.axis not in inner or kind.shape[part.axis] % lanes == 0
+
+
+def _long(layout: Layout, kind: TensorType) -> list[int]:
+    """The order of the axes that are longer than 1."""
+    return [axis for axis in layout.order if kind.shape[axis] > 1]
 
 
 def _rounded(
@@ -141,66 +183,21 @@ def _rounded(
     return plain if node.op == "Reshape" and not views_input(shown, node) else rounded
 
 
-def _slice_layout(types: dict[str, TensorType], node: Node, lanes: int) -> Layout | None:
-    """The layout of a Slice that is a view of whole vectors of its input; None if it is none."""
-    source, kind = types[node.inputs[0]], types[node.output]
-    layout = source.layout or Layout.row_major(source.rank)
-    if not layout.order or source.rank < 2:
-        return None
-    axis = layout.order[-1]
-    start, count = read_ints(node.attrs, "starts")[axis], kind.shape[axis]
-    wide = layout.physical_shape(source.shape)[-1]
-    inside = Layout(layout.order, 1, Slice(layout.offset + start, wide))
-    whole = start % lanes == 0 and count % lanes == 0 and wide % lanes == 0
-    shown = {**types, node.output: replace(kind, layout=inside)}
-    return inside if whole and views_input(shown, node) else None
-
-
 def _kept_order(graph: Graph, types: dict[str, TensorType], node: Node) -> Sequence[int] | None:
-    """The order in which the result of a Reshape, Transpose or alike lies as its input does."""
-    made = [v for v in node.inputs if v and graph.params.get(v) is None]
-    if not made:
+    """The order in which the result lies as the node's largest input does, if axes are the same."""
+    made = [types[v] for v in node.inputs if v and v not in graph.params]
+    source = max(made, key=lambda kind: (kind.rank, kind.size), default=None)
+    if source is None or not _follows(node) or source.rank != node.type.rank:
         return None
-    source = max((types[value] for value in made), key=lambda kind: (kind.rank, kind.size))
-    order = (source.layout or Layout.row_major(source.rank)).order
-    if node.op == "Transpose":
-        return [read_ints(node.attrs, "perm").index(axis) for axis in order]
-    if node.op == "Reshape":
-        return _reshaped_order(order, source.shape, node.type.shape)
-    return order if _follows(node) and source.rank == node.type.rank else None
-
-
-def _reshaped_order(
-    order: Sequence[int], shape: Sequence[int], target: Sequence[int]
-) -> Sequence[int] | None:
-    """The target's axes in the order of the axes they are parts of; None where axes are merged."""
-    parts: list[list[int]] = []
-    place = 0
-    for extent in shape:
-        part: list[int] = []
-        rest = extent
-        while place < len(target) and target[place] and rest % target[place] == 0:
-            if rest == 1 and (target[place] != 1 or part):
-                break
-            rest //= target[place]
-            part.append(place)
-            place += 1
-        if rest != 1:
-            return None
-        parts.append(part)
-    if not parts:
-        return None
-    parts[-1] += range(place, len(target))
-    ordered = list(itertools.chain.from_iterable(parts[axis] for axis in order))
-    return ordered if len(ordered) == len(target) else None
+    return (source.layout or Layout.row_major(source.rank)).order
 
 
 def _place_inputs(graph: Graph, types: dict[str, TensorType], node: Node, lanes: int) -> None:
     """Let the inputs of a Concat lie in its output, so that it costs nothing, where they may.
 
-    They may if it concatenates along the contiguous axis of a tensor that is no output of the
-    graph, and each input is made by a node for this Concat once, lies nowhere else yet, and is made
-    of whole vectors: a rounded store would run into its neighbour.
+    They may if its result is no output of the graph, and each input is made by a node for this
+    Concat once and lies nowhere else yet. Along the contiguous axis they must be made of whole
+    vectors: a rounded store would run into its neighbour.
     """
     slots = concat_slots(types, node)
     free = (
@@ -209,10 +206,10 @@ def _place_inputs(graph: Graph, types: dict[str, TensorType], node: Node, lanes:
         and all(
             may_lie_elsewhere(graph, value)
             and (layout := types[value].layout) is not None
-            and layout.order == slots[0].order
+            and layout.order == slot.order
             and layout.within is None
-            and types[value].shape[slots[0].order[-1]] % lanes == 0
-            for value in node.inputs
+            and _is_whole(slot, types[value], lanes)
+            for value, slot in zip(node.inputs, slots, strict=True)
         )
     )
     if free:

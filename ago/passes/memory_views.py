@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Graph, Node
@@ -69,45 +70,133 @@ def views_input(types: Types, node: Node) -> bool:
     source, target = types[node.inputs[0]], types[node.output]
     if target.nbytes > source.nbytes or target.dtype != source.dtype:
         return False
-    steps, ours = _strides(source), _strides(target)
-    start, own = _offset(source), _offset(target)
-    if node.op == "Transpose":
-        steps = [steps[axis] for axis in read_ints(node.attrs, "perm")]
-    elif node.op == "Slice":
-        starts = read_ints(node.attrs, "starts")
-        start += sum(first * step for first, step in zip(starts, steps, strict=True))
-        steps = [a * b for a, b in zip(steps, read_ints(node.attrs, "steps"), strict=True)]
-    else:
-        return start == own and _digits(source.shape, steps) == _digits(target.shape, ours)
-    moved = [extent > 1 for extent in target.shape]
-    return start == own and all(
-        a == b for a, b, long in zip(steps, ours, moved, strict=True) if long
+    found = _viewed(types, node)
+    own = _strides(target)
+    return (
+        found is not None
+        and found.start == _start(target)
+        and all(a == b for a, b, e in zip(found.steps, own, target.shape, strict=True) if e > 1)
     )
+
+
+def view_layout(types: Types, node: Node) -> Layout | None:
+    """The layout with which a node's result shares its input's memory; None if there is none.
+
+    Args:
+        types: Types, with layouts, of the node's inputs.
+        node: A node of `VIEWING`.
+    """
+    source = types[node.inputs[0]]
+    found = _viewed(types, node)
+    if found is None:
+        return None
+    layout = _fitting(node.type.shape, found)
+    if layout is None:
+        return None
+    shown = {**types, node.output: replace(node.type, layout=layout)}
+    return layout if views_input(shown, node) and node.type.dtype == source.dtype else None
 
 
 def concat_slots(types: Types, node: Node) -> list[Layout]:
     """Layouts with which the inputs of a Concat lie in its output; none where that cannot be."""
     kind, axis = types[node.output], read_int(node.attrs, "axis")
     layout = kind.layout
-    if layout is None or layout.order[-1] != axis:
+    if layout is None or (layout.within is not None and layout.within.axis != axis):
         return []
     extents = [types[value].shape[axis] for value in node.inputs]
-    offsets = itertools.accumulate(extents[:-1], initial=layout.offset)
-    wide = layout.physical_shape(kind.shape)[-1]
-    return [Layout(layout.order, 1, Slice(offset, wide)) for offset in offsets]
+    place = layout.order.index(axis)
+    offsets = itertools.accumulate(extents[:-1], initial=layout.starts[place])
+    wide = layout.physical_shape(kind.shape)[place]
+    round = 1 if axis == layout.order[-1] else layout.round
+    return [Layout(layout.order, round, Slice(offset, wide, axis)) for offset in offsets]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where elements lie in memory, in elements.
+
+    Attributes:
+        start: Place of the first one.
+        steps: Steps between neighbours along each axis; of one of extent 1 any number.
+    """
+
+    start: int
+    steps: tuple[int, ...]
+
+
+def _viewed(types: Types, node: Node) -> _Places | None:
+    """Where the elements of a node's result lie in its input; None if not evenly."""
+    source = types[node.inputs[0]]
+    steps, start = _strides(source), _start(source)
+    if node.op == "Transpose":
+        return _Places(start, tuple(steps[axis] for axis in read_ints(node.attrs, "perm")))
+    if node.op == "Slice":
+        starts = read_ints(node.attrs, "starts")
+        start += sum(first * step for first, step in zip(starts, steps, strict=True))
+        every = zip(steps, read_ints(node.attrs, "steps"), strict=True)
+        return _Places(start, tuple(step * count for step, count in every))
+    divided = _divided(_digits(source.shape, steps), node.type.shape)
+    return None if divided is None else _Places(start, divided)
+
+
+def _fitting(shape: Sequence[int], places: _Places) -> Layout | None:
+    """The layout with the given places; None if there is none."""
+    long = [axis for axis, extent in enumerate(shape) if extent > 1]
+    inside = sorted(long, key=lambda axis: -places.steps[axis])
+    short = [axis for axis in range(len(shape)) if axis not in long]
+    steps = [places.steps[axis] for axis in inside]
+    if not inside or steps[-1] != 1:
+        return Layout.row_major(len(shape)) if places.start == 0 and not inside else None
+    part: Slice | None = None
+    rest = places.start
+    for axis, outer, step in zip(inside, [0, *steps], steps, strict=False):
+        # Elements of the physical axis; the outermost one is as long as is needed.
+        extent = outer // step if outer else max(shape[axis], rest // step + shape[axis])
+        if extent < shape[axis] or (outer and outer % step):
+            return None
+        first = rest // step
+        if first or extent > shape[axis]:
+            if part is not None or first + shape[axis] > extent:
+                return None
+            part = Slice(first, extent, axis)
+        rest -= first * step
+    order = range(len(shape)) if inside == long else (*short, *inside)
+    return Layout(tuple(order), 1, part) if rest == 0 else None
 
 
 def _strides(kind: TensorType) -> list[int]:
     """Elements in memory between neighbours along each logical axis."""
     layout = kind.layout or Layout.row_major(kind.rank)
-    physical = layout.physical_shape(kind.shape)
-    steps = [1, *itertools.accumulate(reversed(physical[1:]), lambda a, b: a * b)][::-1]
-    stride = dict(zip(layout.order, steps, strict=False))
+    stride = dict(zip(layout.order, _physical_steps(kind), strict=True))
     return [stride[axis] for axis in range(kind.rank)]
 
 
-def _offset(kind: TensorType) -> int:
-    return 0 if kind.layout is None else kind.layout.offset
+def _start(kind: TensorType) -> int:
+    """Place of a tensor's first element in its memory."""
+    layout = kind.layout or Layout.row_major(kind.rank)
+    return sum(a * b for a, b in zip(layout.starts, _physical_steps(kind), strict=True))
+
+
+def _physical_steps(kind: TensorType) -> list[int]:
+    steps = itertools.accumulate(reversed(kind.physical_shape[1:]), lambda a, b: a * b, initial=1)
+    return list(steps)[::-1] if kind.rank else []
+
+
+def _divided(digits: Sequence[tuple[int, int]], shape: Sequence[int]) -> tuple[int, ...] | None:
+    """Steps along the axes of `shape` whose row-major elements lie as the digits say."""
+    steps: list[int] = []
+    left = list(reversed(digits))
+    for extent in reversed(shape):
+        if extent == 1:
+            steps.append(1)
+            continue
+        if not left or left[0][0] % extent:
+            return None
+        whole, step = left.pop(0)
+        steps.append(step)
+        if whole > extent:
+            left.insert(0, (whole // extent, step * extent))
+    return tuple(reversed(steps))
 
 
 def _digits(shape: Sequence[int], steps: Sequence[int]) -> list[tuple[int, int]]:

@@ -245,9 +245,10 @@ def _memory(workspace: npt.NDArray[np.uint8], offset: int, kind: TensorType) -> 
     """The elements of a tensor in the workspace, in logical order, as a view."""
     layout = kind.layout or Layout.row_major(kind.rank)
     raw = workspace[offset : offset + kind.nbytes].view(numpy_dtype(kind.dtype))
-    cut = [slice(kind.shape[axis]) for axis in layout.order]
-    if cut:
-        cut[-1] = slice(layout.offset, layout.offset + kind.shape[layout.order[-1]])
+    cut = [
+        slice(start, start + kind.shape[axis])
+        for axis, start in zip(layout.order, layout.starts, strict=True)
+    ]
     inverse = [layout.order.index(axis) for axis in range(kind.rank)]
     return raw.reshape(kind.physical_shape)[tuple(cut)].transpose(inverse)
 

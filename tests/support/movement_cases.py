@@ -81,11 +81,55 @@ def _movements() -> Iterator[tuple[str, Body]]:
     yield "shuffle of vectors", shuffle((2, 32, 3, 5), 2)
     yield "heads", heads((2, 7, 24), 3)
     yield "slices of slices", slices
+    for shape, count in (((2, 7, 24), 3), ((1, 16, 64), 4), ((5, 9, 40), 2)):
+        yield f"attention {shape}", attention(shape, count)
+    yield "tokens", tokens
+    yield "rows of maps", rows_of_maps
 
 
 SOME = {"starts": (0, 1, 0, 0), "steps": (1, 1, 1, 1), "shape": (2, 3, 7, 9)}
 CHANNELS = {"starts": (0, 8, 0, 0), "steps": (1, 1, 1, 1), "shape": (2, 16, 3, 3)}
 BACK = {"steps": (1, -2, -3, 2), "shape": (1, 3, 3, 4)}
+
+
+def attention(shape: Sequence[int], count: int) -> Body:
+    """Queries, keys and values as parts of one product, as views."""
+
+    def body(b: GraphBuilder, rng: np.random.Generator) -> Value:
+        n, rows, width = shape
+        size = width // count
+        x = b.matmul(b.input("x", shape), rng.standard_normal((width, 3 * width)))
+        parts = b.apply("Transpose", b.reshape(x, (n, rows, 3, count, size)), perm=(2, 0, 3, 1, 4))
+        whole = {"steps": (1,) * 5, "shape": (1, n, count, rows, size)}
+        q, k, v = (
+            b.reshape(
+                b.apply("Slice", parts, starts=(part, 0, 0, 0, 0), **whole), whole["shape"][1:]
+            )
+            for part in range(3)
+        )
+        scores = b.matmul(q, b.apply("Transpose", k, perm=(0, 1, 3, 2)))
+        mixed = b.apply("Transpose", b.matmul(b.mul(scores, 0.1), v), perm=(0, 2, 1, 3))
+        return b.matmul(b.reshape(mixed, shape), rng.standard_normal((width, width)))
+
+    return body
+
+
+def tokens(b: GraphBuilder, rng: np.random.Generator) -> Value:
+    """Rows joined along a sequence, and a part of them."""
+    weight = rng.standard_normal((9, 17))
+    parts = [b.matmul(b.input(f"x{rows}", (2, rows, 9)), weight) for rows in (1, 6)]
+    joined = b.relu(b.concat(parts, 1))
+    tail = {"starts": (0, 2, 0), "steps": (1, 1, 1), "shape": (2, 3, 17)}
+    return b.matmul(b.apply("Slice", joined, **tail), rng.standard_normal((17, 5)))
+
+
+def rows_of_maps(b: GraphBuilder, rng: np.random.Generator) -> Value:
+    """Maps joined row behind row, and a window cut out of them."""
+    weight = rng.standard_normal((17, 5, 3, 3))
+    parts = [b.relu(b.conv(b.input(f"x{h}", (2, 5, h, 9)), weight, pads=1)) for h in (3, 7)]
+    joined = b.concat(parts, 2)
+    part = {"starts": (0, 0, 2, 0), "steps": (1, 1, 1, 1), "shape": (2, 17, 6, 9)}
+    return b.max_pool(b.apply("Slice", b.max_pool(joined, 3, pads=1), **part), 2)
 
 
 def concat(axis: int, extents: Sequence[int]) -> Body:
@@ -165,7 +209,7 @@ def _reductions() -> Iterator[tuple[str, Body]]:
             "dilations": (2, 1),
             "pads": (0, 0, 0, 0),
         }
-        yield f"norms of {p}", of_input("LpPool", (2, 17, 7, 9), p=p, ceil_mode=1, **pool)
+        yield f"norms of {p}", of_input("LpPool", (2, 17, 7, 9), p=p, ceil_mode=0, **pool)
     for op in REDUCTIONS:
         yield f"{op} of a line", of_input(op, (17,), axes=(0,), keepdims=0)
         yield f"{op} of a number", of_input(op, (), axes=(), keepdims=0)

@@ -226,7 +226,7 @@ def layout_of(kind: TensorType) -> Layout:
 
 def _physical(kind: TensorType, index: Sequence[Index | int]) -> tuple[Index, ...]:
     layout = layout_of(kind)
-    place = [as_index(index[axis]) for axis in layout.order]
-    if layout.offset:
-        place[-1] = place[-1] + layout.offset
-    return tuple(place)
+    return tuple(
+        as_index(index[axis]) + start
+        for axis, start in zip(layout.order, layout.starts, strict=True)
+    )
