@@ -15,7 +15,7 @@ from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import functions, loads
-from ago.ir.value_types import buffer_types, is_real_stage
+from ago.ir.value_types import buffer_types, is_lanewise, is_real_stage
 from ago.schedule.cache_write import cache_write
 from ago.schedule.inline import inline
 from ago.schedule.trace import Schedule
@@ -69,11 +69,15 @@ def readers(program: Program, buffer: str) -> list[Stage]:
 def _joins_its_reader(program: Program, name: str) -> bool:
     """Whether a stage has one reader, which is element-wise: a reduction would repeat its work.
 
-    So would a reader that spreads a quotient or the like over elements, as one of a row.
+    So would a reader that spreads a quotient or the like over elements, as one of a row. And one
+    that is computed in vectors stays so: integers are converted before it.
     """
     stage = program.stage(name)
     found = readers(program, stage.buffer)
     if len(found) != 1 or found[0].reduce is not None:
+        return False
+    types = buffer_types(program.buffers)
+    if is_real_stage(found[0], types) and not is_lanewise(stage.value, types):
         return False
     spreads = math.prod(a.extent for a in found[0].axes) > math.prod(a.extent for a in stage.axes)
     return not spreads or SLOW.isdisjoint(functions(stage.value))

@@ -80,10 +80,11 @@ def is_real(value: Value, types: Types) -> bool:
 
     Such a value can be a vector, its conditions lane masks. A condition itself is not real.
     """
-    return value_type(value, types) == "f32" and _is_lanewise(value, types)
+    return value_type(value, types) == "f32" and is_lanewise(value, types)
 
 
-def _is_lanewise(value: Value, types: Types) -> bool:
+def is_lanewise(value: Value, types: Types) -> bool:
+    """Whether a value can be a vector or, where it is a condition, a lane mask."""
     match value:
         case Const(_, dtype):
             return dtype == "f32"
@@ -95,7 +96,7 @@ def _is_lanewise(value: Value, types: Types) -> bool:
             return is_real(then, types) and is_real(otherwise, types)
         case Call(_, args):
             fits = value_type(value, types) in ("f32", "bool")
-            return fits and all(_is_lanewise(a, types) for a in args)
+            return fits and all(is_lanewise(a, types) for a in args)
 
 
 def is_real_leaf(leaf: Leaf, types: Types) -> bool:
