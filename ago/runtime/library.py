@@ -1,8 +1,8 @@
 """Loading a compiled model into this process and calling it.
 
-Read `Library` first. Arrays are handed over by pointer: dense and row-major, none copied. The
-calls release the GIL, and all state is in the arrays, so any number of threads may share a library
-as long as each brings its own workspace and outputs.
+Read `Library` first, then `Session`. Arrays are handed over by pointer: dense and row-major, none
+copied. The calls release the GIL, and all state is in the arrays, so any number of threads may
+share a library as long as each brings its own workspace and outputs.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Library:
     Attributes:
         path: The shared library.
         name: The model's C identifier.
+        ffi: Interface to its functions.
         pool: Threads that runs are shared with; None for the calling thread alone.
     """
 
@@ -87,13 +88,13 @@ class Library:
         self.path = path
         self.name = name
         self.pool = pool
-        self._ffi = cffi.FFI()
+        self.ffi = cffi.FFI()
         arguments = "const void *const *, void *const *, const void *, void *"
-        self._ffi.cdef(f"int32_t {name}_run({arguments});")
-        self._ffi.cdef(f"int32_t {name}_step(int32_t, {arguments});")
-        self._ffi.cdef(f"int32_t {name}_run_on(const void *, {arguments});")
+        self.ffi.cdef(f"int32_t {name}_run({arguments});")
+        self.ffi.cdef(f"int32_t {name}_step(int32_t, {arguments});")
+        self.ffi.cdef(f"int32_t {name}_run_on(const void *, {arguments});")
         try:
-            self._library = self._ffi.dlopen(str(path))
+            self._library = self.ffi.dlopen(str(path))
             self._run = getattr(self._library, f"{name}_run")
             self._step = getattr(self._library, f"{name}_step")
         except (OSError, AttributeError) as error:
@@ -115,7 +116,7 @@ class Library:
             InputError: An array is not dense.
             DeviceError: The model refused its arguments.
         """
-        self.bind(inputs, outputs, weights, workspace)()
+        Session(self, len(inputs), len(outputs), weights, workspace).run(inputs, outputs)
 
     def step(
         self,
@@ -127,66 +128,101 @@ class Library:
     ) -> None:
         """Run one subgraph, which reads and writes the workspace; arguments are those of `run`."""
         arguments = self._pointers(inputs, outputs, weights, workspace)
-        self._check(f"{self.name}_step({index})", self._step(index, *arguments))
-
-    def bind(
-        self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
-    ) -> Callable[[], None]:
-        """Prepare calls of `run` on fixed arrays, so that each costs about a microsecond.
-
-        Args:
-            inputs: See `run`; change their contents between calls, not the arrays.
-            outputs: See `run`.
-            weights: See `run`.
-            workspace: See `run`.
-
-        Returns:
-            A function that runs the model on these arrays, which it keeps alive.
-
-        Raises:
-            InputError: An array is not dense.
-        """
-        run, what = self._run, f"{self.name}_run"
-        arguments = self._pointers(inputs, outputs, weights, workspace)
-        held = (tuple(inputs), tuple(outputs), weights, workspace)
-        pool, run_on = self.pool, self._run_on
-        if pool is not None and run_on is not None:
-            handle = self._ffi.cast("void *", pool.handle)
-
-            def call_shared(_held: object = held) -> None:
-                with pool.lock:
-                    code = run_on(handle, *arguments)
-                if code:
-                    self._check(what, code)
-
-            return call_shared
-
-        def call(_held: object = held) -> None:
-            code = run(*arguments)
-            if code:
-                self._check(what, code)
-
-        return call
+        self.check(f"{self.name}_step({index})", self._step(index, *arguments))
 
     def _pointers(
         self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
     ) -> tuple[Any, Any, Any, Any]:
-        ffi = self._ffi
-        for role, arrays in (("input", inputs), ("output", outputs)):
-            for position, array in enumerate(arrays):
-                if not array.flags.c_contiguous:
-                    raise InputError(
-                        f"{role} {position} of {self.name} must be a C-contiguous array, "
-                        f"not one with strides {array.strides}"
-                    )
-        return (
-            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs] or 1),
-            ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in outputs] or 1),
+        session = Session(self, len(inputs), len(outputs), weights, workspace)
+        session.point(inputs, outputs)
+        return session.arguments
+
+    def entry(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """The function that runs the model, and its arguments in front of the arrays."""
+        if self.pool is not None and self._run_on is not None:
+            return self._run_on, (self.ffi.cast("void *", self.pool.handle),)
+        return self._run, ()
+
+    @staticmethod
+    def check(what: str, code: int) -> None:
+        """Raise where a call returned an error code.
+
+        Raises:
+            DeviceError: It did; says what the code means.
+        """
+        if code:
+            raise DeviceError(f"{what} failed: {_ERRORS.get(code, f'unknown error {code}')}")
+
+
+class Session:
+    """A library with one caller's weights and workspace; a run costs few microseconds beside C's.
+
+    Attributes:
+        arguments: The tables of inputs and outputs, the weights, the workspace.
+    """
+
+    def __init__(
+        self, library: Library, inputs: int, outputs: int, weights: Bytes, workspace: Bytes
+    ) -> None:
+        """Prepare runs.
+
+        Args:
+            library: The model.
+            inputs: How many inputs it has.
+            outputs: How many outputs it has.
+            weights: The artifact's blob, 64-byte aligned.
+            workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
+        """
+        ffi = library.ffi
+        self._library = library
+        self._held = (weights, workspace)
+        self._from_buffer = ffi.from_buffer
+        self._inputs = ffi.new("void *[]", inputs or 1)
+        self._outputs = ffi.new("void *[]", outputs or 1)
+        self.arguments = (
+            self._inputs,
+            self._outputs,
             ffi.cast("void *", weights.ctypes.data),
             ffi.cast("void *", workspace.ctypes.data),
         )
+        self._run, self._front = library.entry()
 
-    @staticmethod
-    def _check(what: str, code: int) -> None:
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Run the model once.
+
+        Args:
+            inputs: C-contiguous arrays of the model's types and shapes, in order; not checked.
+            outputs: Likewise; overwritten.
+
+        Raises:
+            InputError: An array is not dense.
+            DeviceError: The model refused its arguments.
+        """
+        self.point(inputs, outputs)
+        pool = self._library.pool
+        if pool is None:
+            code = self._run(*self._front, *self.arguments)
+        else:
+            with pool.lock:
+                code = self._run(*self._front, *self.arguments)
         if code:
-            raise DeviceError(f"{what} failed: {_ERRORS.get(code, f'unknown error {code}')}")
+            self._library.check(f"{self._library.name}_run", code)
+
+    def point(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Let the tables of inputs and outputs point to arrays, which the caller keeps alive.
+
+        Raises:
+            InputError: An array is not dense.
+        """
+        for role, table, arrays in (
+            ("input", self._inputs, inputs),
+            ("output", self._outputs, outputs),
+        ):
+            for position, array in enumerate(arrays):
+                try:
+                    table[position] = self._from_buffer(array)
+                except (BufferError, ValueError) as error:
+                    raise InputError(
+                        f"{role} {position} of {self._library.name} must be a C-contiguous array, "
+                        f"not one with strides {array.strides}"
+                    ) from error

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.runtime.artifact import Artifact, TensorInfo
-from ago.runtime.library import Library, aligned_array
+from ago.runtime.library import Library, Session, aligned_array
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 
 Array = npt.NDArray[Any]
@@ -39,6 +39,8 @@ class Net:
         self._library = library
         self._weights = weights
         self._local = threading.local()
+        self._inputs = tuple((info.name, info.numpy, info.shape) for info in artifact.inputs)
+        self._outputs = tuple((info.name, info.numpy, info.shape) for info in artifact.outputs)
 
     def __call__(self, *arrays: npt.ArrayLike) -> Array | tuple[Array, ...]:
         """Run the model on its inputs in order.
@@ -73,10 +75,26 @@ class Net:
         Raises:
             InputError: A name, shape or dtype is wrong; says what was expected.
         """
-        arrays = check_inputs(self.artifact.inputs, inputs)
-        outputs = {info.name: np.empty(info.shape, info.numpy) for info in self.artifact.outputs}
-        self._library.run(arrays, list(outputs.values()), self._weights, self._workspace())
-        return outputs
+        arrays = self._ready(inputs)
+        if arrays is None:
+            arrays = check_inputs(self.artifact.inputs, inputs)
+        outputs = [np.empty(shape, dtype) for _, dtype, shape in self._outputs]
+        self._session().run(arrays, outputs)
+        return {name: array for (name, _, _), array in zip(self._outputs, outputs, strict=True)}
+
+    def _ready(self, inputs: Mapping[str, npt.ArrayLike]) -> list[Array] | None:
+        """The arrays in order if each is just as the model takes it; else None."""
+        if type(inputs) is not dict or len(inputs) != len(self._inputs):
+            return None
+        arrays: list[Array] = []
+        for name, dtype, shape in self._inputs:
+            array = inputs.get(name)
+            if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+                return None
+            if not array.flags.c_contiguous:
+                return None
+            arrays.append(array)
+        return arrays
 
     def step(
         self, index: int, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Bytes
@@ -136,13 +154,15 @@ class Net:
     def __str__(self) -> str:
         return str(self.artifact)
 
-    def _workspace(self) -> Bytes:
-        """The calling thread's workspace, made at its first call."""
-        workspace: Bytes | None = getattr(self._local, "workspace", None)
-        if workspace is None:
+    def _session(self) -> Session:
+        """The calling thread's session, made with its workspace at its first call."""
+        session: Session | None = getattr(self._local, "session", None)
+        if session is None:
             workspace = aligned_array(self.artifact.workspace_bytes, np.uint8)
-            self._local.workspace = workspace
-        return workspace
+            counts = len(self._inputs), len(self._outputs)
+            session = Session(self._library, *counts, self._weights, workspace)
+            self._local.session = session
+        return session
 
 
 def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:

@@ -9,7 +9,7 @@ import pytest
 from ago.errors import DeviceError, InputError
 from ago.runtime.build import build, build_cached
 from ago.runtime.cache import Cache
-from ago.runtime.library import Library, aligned_array
+from ago.runtime.library import Library, Session, aligned_array
 from ago.target import resolve_target
 from tests.support.small_model import expected, small_artifact, some_input
 
@@ -45,22 +45,21 @@ def test_every_toolchain_builds_it(tmp_path, toolchain, weights, workspace, outp
     assert np.array_equal(output, expected(some_input()))
 
 
-def test_bound_calls_see_new_inputs(library, weights, workspace, output):
-    x = some_input()
-    call = library.bind([x], [output], weights, workspace)
-    for scale in (1, -2, 3):
-        x[...] = scale * some_input()
-        call()
-        assert np.array_equal(output, expected(scale * some_input()))
+def test_a_session_runs_on_any_arrays(library, weights, workspace, output):
+    session = Session(library, 1, 1, weights, workspace)
+    other = np.empty_like(output)
+    for scale, result in ((1, output), (-2, other), (3, output)):
+        session.run([scale * some_input()], [result])
+        assert np.array_equal(result, expected(scale * some_input()))
 
 
-def test_bound_calls_keep_their_arrays(library, workspace, output):
+def test_a_session_keeps_its_weights(library, workspace, output):
     blob = aligned_array(len(HOST.weights), np.uint8)
     blob[:] = np.frombuffer(HOST.weights, np.uint8)
-    call = library.bind([some_input()], [output], blob, workspace)
+    session = Session(library, 1, 1, blob, workspace)
     del blob
     rubbish = [np.full(80, 1e9, np.float32) for _ in range(100)]  # would reuse freed memory
-    call()
+    session.run([some_input()], [output])
     assert np.array_equal(output, expected(some_input()))
     assert len(rubbish) == 100
 
@@ -80,10 +79,10 @@ def test_threads_need_only_their_own_workspace(library, weights):
 
     def work(scale: int) -> None:
         x, y = scale * some_input(), np.zeros((1, 5), np.float32)
-        call = library.bind([x], [y], weights, aligned_array(64, np.uint8))
+        session = Session(library, 1, 1, weights, aligned_array(64, np.uint8))
         for _ in range(200):
             y[...] = -1
-            call()
+            session.run([x], [y])
             results.append(np.array_equal(y, expected(x)))
 
     threads = [threading.Thread(target=work, args=(scale,)) for scale in range(1, 5)]
