@@ -242,11 +242,11 @@ def block_table(models: Sequence[str], target: Target) -> str:
     return markdown_table(("model", "block", *_HEADER), rows)
 
 
-def network_table(models: Sequence[str], target: Target) -> str:
+def network_table(models: Sequence[str], target: Target, sizes: Sequence[int]) -> str:
     """Whole networks at several sizes: affix with fusion over affix without, and over relay."""
     rows = []
     for path in models:
-        for size in (224, 112, 56):
+        for size in sizes:
             graph = load(path)
             if size != 224:
                 (name,) = graph.inputs
@@ -259,10 +259,10 @@ def network_table(models: Sequence[str], target: Target) -> str:
                 continue
             runs = [_whole(Model(c)) for c in (on, off, relay)]
             against = [paired(runs[0], run) for run in runs[1:]]
-            sizes = [f"{c.artifact.workspace_bytes / 2**20:.2f}" for c in (on, off)]
+            space = [f"{c.artifact.workspace_bytes / 2**20:.2f}" for c in (on, off)]
             cells = [f"{r.median:.3f} ({r.low:.3f} to {r.high:.3f})" for r in against]
             rows.append(
-                [Path(path).stem, str(size), *cells, f"{1e3 * against[0].fused:.2f}", *sizes]
+                [Path(path).stem, str(size), *cells, f"{1e3 * against[0].fused:.2f}", *space]
             )
     header = ("model", "size", "on / off, affix", "on / relay", "on, ms", "MiB, on", "MiB, off")
     return markdown_table(header, rows)
@@ -299,8 +299,8 @@ def fusion_section(models: Sequence[str], host: str, *, instructions: bool) -> s
         "computed where, rings after the colons.\n",
         f"### Pairs\n\n{pair_table(target)}",
         f"### Blocks of networks\n\n{block_table(models, target)}",
-        f"### Whole networks\n\n{network_table(models, target)}",
-        f"### Whole networks, x86-64-v3\n\n{network_table(models, TARGETS['x86-64-v3'])}",
+        f"### Whole networks\n\n{network_table(models, target, (224, 112, 56))}",
+        f"### Whole networks, x86-64-v3\n\n{network_table(models, TARGETS['x86-64-v3'], (224,))}",
     ]
     if instructions:
         parts.append(f"### AArch64 instructions, cortex-a76\n\n{instruction_table(models)}")

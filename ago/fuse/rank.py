@@ -39,12 +39,14 @@ class NestChoice:
 
     Attributes:
         nest: Which pieces, where.
+        pieces: Its pieces, in order of execution.
         footprints: What an iteration reads of each producer, in the order of its producers.
         gain: What the model expects.
         recompute: How often each producer's elements are computed, by stage.
     """
 
     nest: Nest
+    pieces: tuple[Piece, ...]
     footprints: tuple[Footprint, ...]
     gain: Gain
     recompute: Mapping[str, Fraction]
@@ -206,7 +208,7 @@ def _nests(
         gain = nest_gain(program, run, axis, legal, factors, target)
         if gain.working_set <= target.l2_bytes:
             ordered = tuple(legal[p.stage] for p in nest.producers)
-            yield NestChoice(nest, ordered, gain, factors)
+            yield NestChoice(nest, tuple(run), ordered, gain, factors)
 
 
 def _shared_axes(program: Program, last: Piece, lanes: int) -> Iterator[tuple[str, list[int]]]:

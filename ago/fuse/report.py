@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ago.fuse.footprint import Footprint
+from ago.fuse.pieces import Piece
 from ago.fuse.plan import Placement
 from ago.fuse.rank import FusionChoice, NestChoice, RankedPlan
 
@@ -58,15 +59,17 @@ class SubgraphPlans:
 
     def _nest_lines(self, choice: NestChoice) -> Iterator[str]:
         nest = choice.nest
-        yield f"{' + '.join(self._name(stage) for stage in nest.stages)}"
+        yield " + ".join(self._name(piece) for piece in choice.pieces)
         yield f"  {choice.gain}; saves {choice.gain.saved_bytes:,} B"
         for placement, found in zip(nest.producers, choice.footprints, strict=True):
             factor = float(choice.recompute[placement.stage])
             text = _placement_text(placement, found, nest.loop)
             yield f"  {placement.stage}: {text}; recompute {factor:.2f}"
 
-    def _name(self, stage: str) -> str:
-        return f"{stage} ({self.origins.get(stage, stage)})"
+    def _name(self, piece: Piece) -> str:
+        stages = [s for s in (piece.reduction, piece.output) if s is not None]
+        nodes = dict.fromkeys(self.origins.get(stage, stage) for stage in stages)
+        return f"{piece.output} ({', '.join(nodes)})"
 
     def _lost(self, other: RankedPlan, taken: RankedPlan) -> str:
         less = taken.cycles - other.cycles
@@ -102,6 +105,7 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
         "block": nest.block,
         "traffic": round(gain.traffic),
         "weights": round(gain.weights),
+        "tiles": round(gain.tiles),
         "recompute": round(gain.recompute),
         "saved_bytes": gain.saved_bytes,
         "working_set": gain.working_set,
