@@ -81,6 +81,7 @@ class _Import:
         self._defining: RawNode | None = None  # the node whose definition is being imported
         self._depth = 0
         self._reported: set[str] = set()
+        self._reads: dict[str, tuple[str, ...]] = {}  # what each value is made from
         self._open: list[str] = []  # inputs that would have to be constant
         self._guesses: dict[str, TensorType] | None = None
 
@@ -108,6 +109,7 @@ class _Import:
         if self._depth > _MOST_NESTED:
             raise ModelError(f"functions or branches are nested more than {_MOST_NESTED} deep")
         for node in nodes:
+            self._reads.update((value, node.reads) for value in node.outputs)
             try:
                 self._import(node)
             except RefusalError as refusal:
@@ -252,11 +254,10 @@ class _Import:
 
     def _origins(self, value: str) -> list[str]:
         """Return the inputs of the model from which a value is made; none if one is an image."""
-        makers = {made: node for node in self._raw.nodes for made in node.outputs if made}
         seen, todo = {value}, [value]
         while todo:
-            made = todo.pop()
-            more = set(makers[made].reads) - seen if made in makers else set()
+            reads = self._reads.get(todo.pop(), ())
+            more = {v for v in reads if v not in seen and v not in self._draft.constants}
             seen |= more
             todo += sorted(more)
         found = [name for name in self._inputs if name in seen]

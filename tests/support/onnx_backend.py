@@ -8,6 +8,7 @@ the one of a Reshape, is given as a constant where the importer asks for it, as 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import warnings
@@ -86,6 +87,7 @@ class _Run:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
 
+@functools.cache
 def backend_cases() -> list[BackendCase]:
     """Return the tests in scope, in the order of their names."""
     names = SCOPE.read_text(encoding="utf-8").split()
@@ -133,7 +135,7 @@ def run_backend(
     cases: Sequence[BackendCase],
     target: Target,
     tolerance: Tolerance = Tolerance(),
-    batch: int = 100,
+    batch: int = 40,
 ) -> dict[str, Outcome]:
     """Compile tests, run them on this machine, and compare with ONNX's results.
 
