@@ -143,10 +143,13 @@ def test_a_wrong_workspace_plan_is_told_from_wrong_steps(monkeypatch):
     rng = np.random.default_rng(0)
     b = GraphBuilder("overlapping")
     x = b.input("x", (5, 5))
-    first, second = (b.matmul(x, rng.standard_normal((5, 5)), name=n) for n in ("first", "second"))
+    values = [x]
+    for name in ("first", "between", "second", "third"):  # each reads the one before
+        values.append(b.matmul(values[-1], rng.standard_normal((5, 5)), name=name))
+    _, first, _, _, third = values
     monkeypatch.setattr(linking, "plan_workspace", careless)
     with pytest.raises(VerificationError, match="each step agrees"):
-        ago.optimize(b.build(b.matmul(first, second)), partitioner="relay").verify()
+        ago.optimize(b.build(b.matmul(first, third)), partitioner="relay").verify()
 
 
 @pytest.mark.parametrize(
