@@ -15,7 +15,7 @@ from typing import Literal
 from ago.errors import IRError
 from ago.ir.index import Index, as_index, substitute, var
 from ago.ir.tensor import numpy_dtype
-from ago.ir.value import Call, Condition, Load, Value, map_indices, map_value
+from ago.ir.value import Call, Condition, Load, Value, map_each, map_indices, map_value
 
 LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
 Scope = Literal["input", "output", "constant", "workspace", "stack", "register"]
@@ -306,6 +306,18 @@ def with_body(stmt: For | If, body: tuple[Stmt, ...]) -> For | If:
     return If(stmt.condition, body)
 
 
+def replace_in(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
+    """`body` with the statement `old`, by identity, replaced; None where it is not there."""
+    for place, stmt in enumerate(body):
+        if stmt is old:
+            return (*body[:place], *new, *body[place + 1 :])
+        if isinstance(stmt, _NESTS):
+            inner = replace_in(stmt.body, old, new)
+            if inner is not None:
+                return (*body[:place], with_body(stmt, inner), *body[place + 1 :])
+    return None
+
+
 def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
     """The statements from the top of `body` down to the loop called `loop`, that loop last."""
     for stmt in body:
@@ -320,23 +332,27 @@ def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
 
 
 def map_stmt_indices(stmt: Stmt, change: Callable[[Index], Index]) -> Stmt:
-    """`stmt` with every index in it, also of values and of statements below, replaced."""
+    """`stmt` with every index in it, also of values and of statements below, replaced.
+
+    All statements are new ones, so that a copy shares none with what it was copied from.
+    """
     match stmt:
-        case For():
-            body = tuple(map_stmt_indices(s, change) for s in stmt.body)
-            return replace(stmt, lo=change(stmt.lo), hi=change(stmt.hi), body=body)
-        case If():
-            body = tuple(map_stmt_indices(s, change) for s in stmt.body)
-            return If(tuple(change(c) for c in stmt.condition), body)
-        case Prefetch():
-            return replace(stmt, index=tuple(change(i) for i in stmt.index))
-        case _:
-            index = tuple(change(i) for i in stmt.index)
-            value = map_indices(stmt.value, change)
-            if isinstance(stmt, Reduce):
-                init = map_indices(stmt.init, change)
-                return replace(stmt, index=index, value=value, init=init)
-            return replace(stmt, index=index, value=value)
+        case For(name, lo, hi, kind, body):
+            inner = tuple([map_stmt_indices(s, change) for s in body])
+            return For(name, change(lo), change(hi), kind, inner)
+        case If(condition, body):
+            inner = tuple([map_stmt_indices(s, change) for s in body])
+            return If(map_each(condition, change), inner)
+        case Prefetch(buffer, index):
+            return Prefetch(buffer, map_each(index, change))
+        case Store(stage, buffer, index, value):
+            return Store(stage, buffer, map_each(index, change), map_indices(value, change))
+        case Update(stage, buffer, index, function, value):
+            mapped = map_indices(value, change)
+            return Update(stage, buffer, map_each(index, change), function, mapped)
+        case Reduce():
+            index, value = map_each(stmt.index, change), map_indices(stmt.value, change)
+            return replace(stmt, index=index, value=value, init=map_indices(stmt.init, change))
 
 
 def substitute_body(body: tuple[Stmt, ...], replacements: Mapping[str, Index]) -> tuple[Stmt, ...]:

@@ -166,18 +166,31 @@ def map_value(value: Value, change: Callable[[Value], Value | None]) -> Value:
             return value
 
 
+def map_each(indices: tuple[Index, ...], change: Callable[[Index], Index]) -> tuple[Index, ...]:
+    """`indices` changed one by one; the same tuple where none changes."""
+    mapped = tuple([change(index) for index in indices])
+    same = all(a is b for a, b in zip(mapped, indices, strict=True))
+    return indices if same else mapped
+
+
 def map_indices(value: Value, change: Callable[[Index], Index]) -> Value:
-    """`value` with every index in it, of loads and of conditions, replaced by `change(index)`."""
+    """`value` with every index in it, of loads and of conditions, replaced by `change(index)`.
+
+    Where no index changes, the value itself comes back.
+    """
     match value:
         case Load(buffer, index):
-            return Load(buffer, tuple(change(i) for i in index))
+            mapped = map_each(index, change)
+            return value if mapped is index else Load(buffer, mapped)
         case Position(place):
             return Position(change(place))
         case Call(function, args):
-            return Call(function, tuple(map_indices(a, change) for a in args))
+            changed = tuple([map_indices(a, change) for a in args])
+            same = all(a is b for a, b in zip(changed, args, strict=True))
+            return value if same else Call(function, changed)
         case Select(condition, then, otherwise):
             return Select(
-                tuple(change(c) for c in condition),
+                map_each(condition, change),
                 map_indices(then, change),
                 map_indices(otherwise, change),
             )

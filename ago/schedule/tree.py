@@ -17,6 +17,7 @@ from ago.ir.nest import (
     Stmt,
     leaves,
     path_to,
+    replace_in,
     rewrite,
     walk,
 )
@@ -70,7 +71,8 @@ def ranges_of(path: Iterable[For | If]) -> dict[str, Interval]:
 
 def replace_stmt(program: Program, old: Stmt, new: tuple[Stmt, ...]) -> Program:
     """`program` with the statement `old` (by identity) replaced by `new`."""
-    return program.with_body(rewrite(program.body, lambda stmt: new if stmt is old else None))
+    body = replace_in(program.body, old, new)
+    return program if body is None else program.with_body(body)
 
 
 def constant_extent(program: Program, loop: For) -> int:
