@@ -7,17 +7,16 @@ named variables, a variable for each vector (or each element, where they are acc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 from ago.codegen.accesses import Accesses
+from ago.codegen.block_builder import BlockBuilder
+from ago.codegen.conditions import Conditions, Lanes, is_prefix
 from ago.codegen.ctext import Names
-from ago.codegen.linear import Linear, linear
+from ago.codegen.linear import Linear
 from ago.codegen.tree import (
-    Action,
     Apply,
     Assign,
-    Block,
     Broadcast,
     Choose,
     Collect,
@@ -26,7 +25,6 @@ from ago.codegen.tree import (
     Guard,
     Load,
     Loop,
-    Node,
     Number,
     Ordinal,
     Piece,
@@ -38,25 +36,12 @@ from ago.codegen.tree import (
 from ago.errors import CodegenError
 from ago.ir import value as ir
 from ago.ir.bounds import Interval, interval
-from ago.ir.index import Index, variables
+from ago.ir.index import variables
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, leaves, walk
 from ago.ir.program import Program
 from ago.ir.value_types import buffer_types, is_real_leaf
 
 Leaf = Store | Update
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """The part of a vector loop that one vector covers.
-
-    Attributes:
-        loop: Name of the vector loop.
-        count: How many lanes are in use.
-    """
-
-    loop: str
-    count: int
 
 
 def select(program: Program, lanes: int, names: Names, functions: Collection[str]) -> Tree:
@@ -78,40 +63,6 @@ def select(program: Program, lanes: int, names: Names, functions: Collection[str
     return _Selector(program, lanes, names, functions).tree()
 
 
-class _BlockBuilder:
-    """Collects the nodes and actions of one block."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.actions: list[Action] = []
-        self.versions: dict[str, int] = {}
-        self.lazy: set[int] = set()
-        self._known: dict[Node, int] = {}
-        self._depth = 0
-
-    def add(self, node: Node) -> int:
-        """The position of `node`, new or shared."""
-        if self._depth:
-            self.lazy.add(len(self.nodes))
-        else:
-            position = self._known.get(node)
-            if position is not None:
-                return position
-            self._known[node] = len(self.nodes)
-        self.nodes.append(node)
-        return len(self.nodes) - 1
-
-    def branch(self, make: Callable[[], int]) -> int:
-        """The node that `make` builds, evaluated only where its parent asks for it."""
-        self._depth += 1
-        node = make()
-        self._depth -= 1
-        return node
-
-    def build(self) -> Block:
-        return Block(tuple(self.nodes), tuple(self.actions), frozenset(self.lazy))
-
-
 class _Selector:
     def __init__(
         self, program: Program, lanes: int, names: Names, functions: Collection[str]
@@ -123,14 +74,14 @@ class _Selector:
         self._element_registers = self._find_element_registers()
         self._vectors_from: tuple[str, int] | None = None
         self._buffers = {buffer.name: buffer for buffer in program.buffers}
-        self._conditions: dict[int, tuple[Linear, ...]] = {}
         self._expanded = frozenset(
             stmt.name
             for stmt in walk(program.body)
             if isinstance(stmt, For) and self._is_expanded(stmt)
         )
+        self._conditions = Conditions(self._expanded)
         self._accesses = Accesses(program, lanes, names, self._expanded)
-        self._block = _BlockBuilder()
+        self._block = BlockBuilder()
         self._ranges: dict[str, Interval] = {}
 
     def tree(self) -> Tree:
@@ -173,7 +124,7 @@ class _Selector:
 
     def pieces(self, body: tuple[Stmt, ...], values: Mapping[str, int]) -> tuple[Piece, ...]:
         """The pieces of a scope: blocks between the loops and guards that stay."""
-        outer, self._block = self._block, _BlockBuilder()
+        outer, self._block = self._block, BlockBuilder()
         result: list[Piece] = []
         self._scope(body, values, result)
         self._flush(result)
@@ -183,7 +134,7 @@ class _Selector:
     def _flush(self, result: list[Piece]) -> None:
         if self._block.actions:
             result.append(self._block.build())
-        self._block = _BlockBuilder()
+        self._block = BlockBuilder()
 
     def _scope(
         self, body: tuple[Stmt, ...], values: Mapping[str, int], result: list[Piece]
@@ -207,13 +158,13 @@ class _Selector:
     def _for(self, loop: For, values: Mapping[str, int], result: list[Piece]) -> None:
         if loop.name not in self._expanded:
             self._flush(result)
-            lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
+            lo, hi = (self._conditions.fixed(bound, values) for bound in (loop.lo, loop.hi))
             low, high = interval(lo, self._ranges)[0], interval(hi, self._ranges)[1]
             self._ranges[loop.name] = (low, high - 1)
             body = self.pieces(loop.body, values)
             result.append(Loop(loop.name, lo, hi, body, parallel=loop.kind == "parallel"))
             return
-        lo, hi = (self._fixed(bound, values) for bound in (loop.lo, loop.hi))
+        lo, hi = (self._conditions.fixed(bound, values) for bound in (loop.lo, loop.hi))
         if not (lo.is_constant and hi.is_constant):
             raise CodegenError(
                 f"{self._program.name}: bounds {lo} to {hi} of the {loop.kind} loop {loop.name} "
@@ -228,7 +179,7 @@ class _Selector:
             self._scope(loop.body, {**values, loop.name: value}, result)
 
     def _if(self, guard: If, values: Mapping[str, int], result: list[Piece]) -> None:
-        open_ = self._open_condition(guard.condition, values)
+        open_ = self._conditions.open(guard.condition, values)
         if open_ is None:
             return
         if not open_:
@@ -243,8 +194,8 @@ class _Selector:
                 case Store() | Update():
                     self._leaf(stmt, values, part)
                 case If(condition, inner):
-                    mask = self._mask(condition, values, part)
-                    if mask is None or not _is_prefix(mask):
+                    mask = self._conditions.mask(condition, values, part)
+                    if mask is None or not is_prefix(mask):
                         raise CodegenError(
                             f"{self._program.name}: the lane mask of vector loop {part.loop} "
                             "is not a constant number of lanes; split the loops that it depends on"
@@ -256,47 +207,6 @@ class _Selector:
                         f"{self._program.name}: vector loop {part.loop} contains another loop; "
                         "vectorize the innermost one"
                     )
-
-    def _fixed(self, index: Index, values: Mapping[str, int]) -> Index:
-        if index.is_constant:
-            return index
-        base, const = linear(index, self._expanded).at(values)
-        return base + const
-
-    # Conditions
-
-    def _open_condition(
-        self, condition: ir.Condition, values: Mapping[str, int]
-    ) -> ir.Condition | None:
-        """What is left to test of a condition; None if it is false."""
-        left: list[Index] = []
-        for index in self._condition(condition):
-            base, const = index.at(values)
-            if base.terms:
-                left.append(base + const)
-            elif const < 0:
-                return None
-        return tuple(left)
-
-    def _condition(self, condition: ir.Condition) -> tuple[Linear, ...]:
-        known = self._conditions.get(id(condition))
-        if known is None:
-            known = tuple(linear(index, self._expanded) for index in condition)
-            self._conditions[id(condition)] = known
-        return known
-
-    def _mask(
-        self, condition: ir.Condition, values: Mapping[str, int], part: Lanes
-    ) -> list[bool] | None:
-        """Truth of a condition in each lane; None if it depends on serial loops."""
-        mask: list[bool] = []
-        start = values[part.loop]
-        for lane in range(part.count):
-            open_ = self._open_condition(condition, {**values, part.loop: start + lane})
-            if open_:
-                return None
-            mask.append(open_ is not None)
-        return mask
 
     # Leaves
 
@@ -383,7 +293,7 @@ class _Selector:
             case ir.Const(number, dtype):
                 return self._block.add(Number(number, part is not None, dtype))
             case ir.Position(index):
-                return self._block.add(Ordinal(self._fixed(index, values)))
+                return self._block.add(Ordinal(self._conditions.fixed(index, values)))
             case ir.Load(buffer, index):
                 access = self._accesses.linear(buffer, index, id(value))
                 return self._load(value, access, values, part)
@@ -442,9 +352,9 @@ class _Selector:
         return low, span
 
     def _select(self, value: ir.Select, values: Mapping[str, int], part: Lanes | None) -> int:
-        if part is not None and self._varies(value.condition, part.loop):
+        if part is not None and self._conditions.varies(value.condition, part.loop):
             return self._select_lanes(value, values, part)
-        open_ = self._open_condition(value.condition, values)
+        open_ = self._conditions.open(value.condition, values)
         if open_ is None:
             return self._value(value.otherwise, values, part)
         if not open_:
@@ -453,12 +363,9 @@ class _Selector:
         otherwise = self._block.branch(lambda: self._value(value.otherwise, values, part))
         return self._block.add(Choose(open_, then, otherwise))
 
-    def _varies(self, condition: ir.Condition, loop: str) -> bool:
-        return any(index.step(loop) != 0 for index in self._condition(condition))
-
     def _select_lanes(self, value: ir.Select, values: Mapping[str, int], part: Lanes) -> int:
         """A select whose condition differs between lanes."""
-        mask = self._mask(value.condition, values, part)
+        mask = self._conditions.mask(value.condition, values, part)
         if mask is None:
             return self._collect(value, values, part)
         if all(mask):
@@ -466,7 +373,7 @@ class _Selector:
         if not any(mask):
             return self._value(value.otherwise, values, part)
         zero = value.otherwise == ir.Const(0.0)
-        if zero and isinstance(value.then, ir.Load) and _is_prefix(mask):
+        if zero and isinstance(value.then, ir.Load) and is_prefix(mask):
             access = self._accesses.linear(value.then.buffer, value.then.index, id(value.then))
             memory = self._buffers[value.then.buffer].scope != "register"
             if memory and access.step(part.loop) == 1:
@@ -516,8 +423,3 @@ class _Selector:
     def _where(self, stage: str) -> str:
         origin = next((s.origin for s in self._program.stages if s.name == stage), "")
         return f"{self._program.name}, stage {stage}" + (f" ({origin})" if origin else "")
-
-
-def _is_prefix(mask: list[bool]) -> bool:
-    """Whether the true lanes come first."""
-    return all(mask[: sum(mask)])
