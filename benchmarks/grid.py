@@ -50,6 +50,19 @@ def grid() -> Iterator[Graph]:
         yield _gemm(1, depth, columns)
 
 
+def plain() -> Iterator[Graph]:
+    """Shapes without multiply-adds: pools, reductions, chains of element-wise operators."""
+    for channels, size in ((58, 33), (116, 13), (128, 56)):
+        b = GraphBuilder(f"pools_{channels}_{size}")
+        x = b.relu(b.input("x", (1, channels, size, size)))
+        pooled = b.max_pool(x, 3, strides=2), b.average_pool(x, 2, strides=2)
+        yield b.build(*(b.global_average_pool(each) for each in pooled))
+        b = GraphBuilder(f"chain_{channels}_{size}")
+        x = b.relu(b.input("x", (1, channels, size, size)))
+        scaled = b.add(b.mul(x, _random(channels, 1, 1)), _random(channels, 1, 1))
+        yield b.build(b.reduce_mean(b.relu6(b.add(scaled, x)), (2, 3)))
+
+
 def _conv(
     channels: int,
     filters: int,

@@ -23,7 +23,7 @@ from ago.options import Options
 from ago.partition import relay_style
 from ago.pipeline import compile_graph
 from ago.tune.machine import Level, Machine, PeakProbe, measure_machine
-from benchmarks.grid import grid
+from benchmarks.grid import grid, plain
 from benchmarks.steps import Model, Timing, time_steps
 from benchmarks.tables import markdown_table, pin
 
@@ -88,10 +88,10 @@ def model_rows(graph: Graph, machine: Machine) -> list[Row]:
 
 
 def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], list[str]]:
-    """Time the kernels with multiply-adds of small graphs.
+    """Time the kernels of small graphs: those with multiply-adds, or all where there are none.
 
     Args:
-        graphs: Of one convolution or matrix product each.
+        graphs: Small ones.
         machine: This machine, measured.
 
     Returns:
@@ -105,7 +105,8 @@ def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], lis
             failures.append(f"{graph.name}: {error}")
             continue
         kernels = model.compilation.kernels
-        jobs += [(model, n, 1) for n, k in enumerate(kernels) if k.subgraph.complex_nodes]
+        heavy = [n for n, kernel in enumerate(kernels) if kernel.subgraph.complex_nodes]
+        jobs += [(model, n, 1) for n in heavy or range(len(kernels))]
     return _rows(time_steps(jobs, PeakProbe(machine.host)), machine), failures
 
 
@@ -152,7 +153,9 @@ def model_section(models: Sequence[str], machine: Machine) -> str:
 def grid_section(machine: Machine) -> str:
     """The grid's table, and what in it could not be compiled."""
     rows, failures = grid_rows(grid(), machine)
-    return "\n".join([table(rows), *(f"Skipped: {failure}\n" for failure in failures)])
+    others, failed = grid_rows(plain(), machine)
+    parts = [table(rows), "### Without multiply-adds\n", table(others)]
+    return "\n".join([*parts, *(f"Skipped: {failure}\n" for failure in [*failures, *failed])])
 
 
 @click.command()
