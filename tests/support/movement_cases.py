@@ -260,6 +260,32 @@ def variable_conv(shape: Sequence[int], weight: Sequence[int], group: int) -> Bo
     return body
 
 
+def typed(op: str, dtype: str, shape: Sequence[int], /, **attrs: object) -> tuple[str, Body]:
+    """The operator on an input of an element type."""
+    return f"{op} of {dtype}", lambda b, rng: b.apply(op, b.input("x", shape, dtype), **attrs)
+
+
+def _other_types() -> Iterator[tuple[str, Body]]:
+    for dtype in ("i64", "u8", "bool", "f64"):
+        yield typed("Transpose", dtype, (3, 5, 7), perm=(2, 0, 1))
+        yield typed("Slice", dtype, (9,), starts=(8,), steps=(-2,), shape=(4,))
+        yield typed("Pad", dtype, (3, 5), mode="constant", pads=(1, 0, 2, 3), value=1.0)
+        yield typed("Take", dtype, (3, 5), axis=1, indices=(4, 0, 0, 2))
+        yield typed("Expand", dtype, (5, 1), shape=(2, 5, 3))
+        yield f"Concat of {dtype}", joined(dtype)
+    yield typed("Trilu", "i32", (5, 5), k=1, upper=0)
+    yield typed("Pad", "i8", (3, 5), mode="reflect", pads=(1, 2, 2, 4), value=0.0)
+    for op, dtype in (("ReduceSum", "i64"), ("ReduceMax", "i8"), ("ReduceMin", "u8")):
+        yield typed(op, dtype, (3, 5, 7), axes=(0, 2), keepdims=0)
+    for op in ("ReduceMean", "ReduceProd", "ReduceL1", "ReduceSumSquare"):
+        yield typed(op, "i32", (3, 5), axes=(1,), keepdims=1)
+    yield typed("ReduceMax", "f64", (3, 5), axes=(0,), keepdims=1)
+
+
+def joined(dtype: str) -> Body:
+    return lambda b, rng: b.concat([b.input(n, (2, 3), dtype) for n in ("x", "y")], 0)
+
+
 def _table(bodies: Iterator[tuple[str, Body]]) -> tuple[Case, ...]:
     """Cases of some bodies; every fifth reads NaN and infinities."""
     cases = [make_case(name, body, seed) for seed, (name, body) in enumerate(bodies)]
@@ -269,6 +295,7 @@ def _table(bodies: Iterator[tuple[str, Body]]) -> tuple[Case, ...]:
 MOVEMENT_TABLES: Mapping[str, tuple[Case, ...]] = {
     "movements of maps": _table(_movements()),
     "borders": _table(_pads()),
+    "movements of other types": _table(_other_types()),
     "reductions of all kinds": _table(_reductions()),
     "batched products": _table(_products()),
 }

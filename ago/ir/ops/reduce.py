@@ -6,6 +6,7 @@ means that each element is a set of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -104,10 +105,19 @@ def _then(after: Callable[[Array], Array], function: Reduction) -> Reduction:
     return lambda x, axis, keepdims: after(function(x, axis=axis, keepdims=keepdims))
 
 
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """The mean; of integers, their sum in their own type, divided and rounded towards zero."""
+    if x.dtype.kind == "f":
+        return np.asarray(x.mean(axis=axis, keepdims=keepdims))
+    total = x.sum(axis=axis, keepdims=keepdims, dtype=x.dtype)
+    count = max(math.prod(x.shape[d] for d in axis), 1)
+    return np.asarray(total // count + ((total < 0) & (total % count != 0)))
+
+
 _sum_of_squares = _of(np.sum, np.square)
 
 OPERATORS = (
-    _reduction("ReduceMean", np.mean),
+    _reduction("ReduceMean", _mean),
     _reduction("ReduceSum", np.sum),
     _reduction("ReduceProd", np.prod),
     _reduction("ReduceMax", _extreme("max", np.max)),
