@@ -196,12 +196,13 @@ REDUCTIONS = (
 
 
 def _reductions() -> Iterator[tuple[str, Body]]:
-    axes = [(0,), (1,), (3,), (1, 2), (2, 3), (0, 1, 2, 3), ()]
+    axes = [(0,), (1,), (1, 2), (2, 3), (0, 1, 2, 3), ()]
     for number, (op, some) in enumerate(itertools.product(REDUCTIONS, axes)):
         if op == "ReduceProd" and len(some) > 2:
             continue  # so many factors underflow
         yield f"{op} {some}", of_input(op, (2, 3, 5, 7), axes=some, keepdims=number % 2)
-        yield f"{op} {some} of a map", of_map(op, (2, 3, 5, 7), axes=some, keepdims=1)
+        if number % 4 == 0:
+            yield f"{op} {some} of a map", of_map(op, (2, 3, 5, 7), axes=some, keepdims=1)
     for p in (1, 2, 3):
         pool = {
             "kernel_shape": (3, 2),
