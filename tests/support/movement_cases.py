@@ -203,6 +203,12 @@ def _reductions() -> Iterator[tuple[str, Body]]:
         yield f"{op} {some}", of_input(op, (2, 3, 5, 7), axes=some, keepdims=number % 2)
         if number % 4 == 0:
             yield f"{op} {some} of a map", of_map(op, (2, 3, 5, 7), axes=some, keepdims=1)
+    for op, size in itertools.product(REDUCTIONS, (40, 65)):
+        if op != "ReduceProd":
+            yield f"{op} of rows of {size}", of_input(op, (3, size), axes=(1,), keepdims=0)
+    yield "ReduceProd of rows", of_input("ReduceProd", (5, 37), axes=(1,), keepdims=1)
+    yield "ReduceMax of planes", of_input("ReduceMax", (2, 3, 7, 9, 5), axes=(1, 4), keepdims=0)
+    yield "ReduceSum of all", of_input("ReduceSum", (7, 65), axes=(0, 1), keepdims=0)
     for p in (1, 2, 3):
         pool = {
             "kernel_shape": (3, 2),

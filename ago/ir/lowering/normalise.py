@@ -26,7 +26,14 @@ Place = Sequence[Index]
 Element = Callable[[Place], Value]
 """A value for each place."""
 
-_START = {"add": 0.0, "max": -math.inf, "nanmax": -math.inf, "min": math.inf}
+_START = {
+    "add": 0.0,
+    "mul": 1.0,
+    "max": -math.inf,
+    "nanmax": -math.inf,
+    "min": math.inf,
+    "nanmin": math.inf,
+}
 
 
 def sub(a: Value, b: Value) -> Value:
@@ -93,7 +100,7 @@ class Rows:
             element: What is reduced.
             function: Accumulates.
         """
-        inner = self._inner_extent()
+        inner = self.inner_extent()
         if inner < 2 * PARTIAL:
             name = self.lowering.stage_name(kind)
             reduced = self._reduced(self.axes)
@@ -159,7 +166,7 @@ class Rows:
         """The logical axis that is contiguous in memory; -1 if nothing is longer than 1."""
         return next((d for d in reversed(self.order) if self.shape[d] > 1), -1)
 
-    def _inner_extent(self) -> int:
+    def inner_extent(self) -> int:
         """Elements of a set that are neighbours in memory, along one axis; 0 if they are not."""
         last = self._last_axis()
         return self.shape[last] if last in self.axes else 0

@@ -15,8 +15,9 @@ from ago.ir.functions import FLOATS, neutral
 from ago.ir.graph import Node
 from ago.ir.index import Index, var
 from ago.ir.lowering.context import LogicalAxes, Lowering, layout_of
+from ago.ir.lowering.normalise import PARTIAL, Element, Place, Rows
 from ago.ir.nest import Axis
-from ago.ir.value import Call, Const, Load, Value, mul
+from ago.ir.value import Call, Const, Load, Value, add, mul
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +104,23 @@ def lower_log_sum_exp(node: Node, lowering: Lowering) -> None:
 
     Where that is infinite or NaN, nothing is subtracted.
     """
-    axes, keepdims = read_ints(node.attrs, "axes"), bool(read_int(node.attrs, "keepdims"))
-    name = lowering.stage_name("result")
-    top, total = lowering.stage_name("max"), lowering.stage_name("sum")
-    out = lowering.axes_of(name, node.output)
-    spatial, _, _ = _elements(node, lowering, (name, top), out, axes, keepdims)
+    rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
+    greatest = rows.reduce("max", rows.element, "nanmax")
 
-    def shift(stage: str) -> Value:
-        greatest = Load(top, tuple(var(f"{stage}.{a.name}") for a in spatial))
-        finite = Call("less", (absolute(greatest), Const(math.inf)))
-        return Call("where", (finite, greatest, Const(0.0)))
+    def shift(place: Place) -> Value:
+        finite = Call("less", (absolute(greatest(place)), Const(math.inf)))
+        return Call("where", (finite, greatest(place), Const(0.0)))
 
-    for stage, function, init in ((top, "nanmax", -math.inf), (total, "add", 0.0)):
-        _, reduced, value = _elements(node, lowering, (name, stage), out, axes, keepdims)
-        if stage == total:
-            value = Call("exp", (Call("sub", (value, shift(total))),))
-        nest = [*spatial, *reduced]
-        lowering.temporary(node, stage, nest, value, reduce=function, init=Const(init))
-    at = tuple(var(f"{name}.{a.name}") for a in spatial)
-    result = Call("add", (Call("log", (Load(total, at),)), shift(name)))
-    lowering.store(node, name, out.axes, out.index, result)
+    def term(place: Place) -> Value:
+        return Call("exp", (Call("sub", (rows.element(place), shift(place))),))
+
+    total = rows.reduce("sum", term)
+    _store_rows(
+        rows,
+        "result",
+        lambda place: add(Call("log", (total(place),)), shift(place)),
+        keepdims=bool(read_int(node.attrs, "keepdims")),
+    )
 
 
 def _reduce(
@@ -137,6 +135,10 @@ def _reduce(
     count = Const(neutral("mul", kind.dtype) * math.prod(kind.shape[d] for d in axes), kind.dtype)
     if not axes:
         _map(node, lowering, reduction, count)
+        return
+    rows = Rows(node, lowering, axes)
+    if kind.dtype == "f32" and rows.inner_extent() >= 2 * PARTIAL:
+        _reduce_rows(rows, reduction, count, keepdims=keepdims)
         return
     function, init = reduction.accumulate(kind.dtype), reduction.init(kind.dtype)
     if reduction.after is None:
@@ -162,6 +164,27 @@ def _reduce(
     )
     at = tuple(var(f"{name}.{a.name}") for a in spatial)
     lowering.store(node, name, out.axes, out.index, reduction.after(Load(total, at), count))
+
+
+def _reduce_rows(rows: Rows, reduction: Reduction, count: Value, *, keepdims: bool) -> None:
+    """A reduction along contiguous memory, in several interleaved parts."""
+    after = reduction.after or (lambda total, count: total)
+    total = rows.reduce(
+        reduction.kind,
+        lambda place: reduction.before(rows.element(place)),
+        reduction.accumulate("f32"),
+    )
+    kind = "mean" if reduction is MEAN else "result"
+    _store_rows(rows, kind, lambda place: after(total(place), count), keepdims=keepdims)
+
+
+def _store_rows(rows: Rows, kind: str, value: Element, *, keepdims: bool) -> None:
+    """The stage that makes the node's output, one element for each set."""
+    name = rows.lowering.stage_name(kind)
+    out = rows.lowering.axes_of(name, rows.node.output)
+    kept = iter(_kept(out.index, rows.axes, keepdims))
+    place = [Index() if d in rows.axes else next(kept) for d in range(len(rows.shape))]
+    rows.lowering.store(rows.node, name, out.axes, out.index, value(place))
 
 
 def _map(node: Node, lowering: Lowering, reduction: Reduction, count: Value) -> None:
