@@ -1,5 +1,6 @@
 /*
- * Each point of the grid becomes a list of pixels and weights, which all channels share. Coordinates
+ * Each point of the grid becomes a list of pixels and weights, which all channels share: a block of
+ * points at a time, so that a channel is read and written in one piece. Coordinates
  * are double, so that a pixel is chosen as the definition chooses it.
  */
 #include "ago_grid_sample.h"
@@ -7,6 +8,7 @@
 #define FARTHEST 1073741824.0
 #define MAX_ALONG 4 /* pixels along one axis: cubic */
 #define MAX_PIXELS 64
+#define BLOCK 16 /* points: 12 KiB of pixels */
 
 /* The pixels along one axis; an index below 0 reads a zero. */
 typedef struct {
@@ -130,6 +132,14 @@ static void gather_pixels(const ago_grid_sample_args *args, const float *positio
     }
 }
 
+static float weighted_sum(const pixels *of, const float *plane) {
+    float sum = 0.0f;
+    for (int64_t k = 0; k < of->count; ++k) {
+        sum += of->weight[k] * plane[of->offset[k]];
+    }
+    return sum;
+}
+
 void ago_grid_sample(const ago_grid_sample_args *args, const float *x, const float *grid,
                      float *y) {
     int64_t size = 1;
@@ -137,16 +147,18 @@ void ago_grid_sample(const ago_grid_sample_args *args, const float *x, const flo
         size *= args->extents[axis];
     }
     for (int64_t image = 0; image < args->batch; ++image) {
-        for (int64_t point = 0; point < args->points; ++point) {
-            pixels all;
-            gather_pixels(args, grid + (image * args->points + point) * args->rank, &all);
+        for (int64_t start = 0; start < args->points; start += BLOCK) {
+            const int64_t left = args->points - start, count = left < BLOCK ? left : BLOCK;
+            pixels all[BLOCK];
+            for (int64_t i = 0; i < count; ++i) {
+                const float *position = grid + (image * args->points + start + i) * args->rank;
+                gather_pixels(args, position, &all[i]);
+            }
             for (int64_t channel = 0; channel < args->channels; ++channel) {
                 const int64_t plane = image * args->channels + channel;
-                float sum = 0.0f;
-                for (int64_t k = 0; k < all.count; ++k) {
-                    sum += all.weight[k] * x[plane * size + all.offset[k]];
+                for (int64_t i = 0; i < count; ++i) {
+                    y[plane * args->points + start + i] = weighted_sum(&all[i], x + plane * size);
                 }
-                y[plane * args->points + point] = sum;
             }
         }
     }

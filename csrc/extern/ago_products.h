@@ -28,13 +28,15 @@ typedef float ago_lanes;
 #define AGO_MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-#define AGO_TILE 4
+/* Rows and columns of a tile: 12 sums, or 6 of a single row, hide the latency of the additions. */
+#define AGO_TILE_ROWS 4
+#define AGO_TILE_COLUMNS 6
 
-/* One tile of `ago_add_products`; `rows` and `columns` are constants of at most AGO_TILE. */
+/* One tile of `ago_add_products`; `rows` and `columns` are constants. */
 AGO_INLINE void ago_add_products_tile(const float *const *a, int rows, const float *b, int columns,
                                       int64_t depth, float *c, int64_t stride) {
     const int64_t whole = depth / AGO_LANES * AGO_LANES;
-    ago_lanes sums[AGO_TILE][AGO_TILE] = {{{0}}};
+    ago_lanes sums[AGO_TILE_ROWS][AGO_TILE_COLUMNS] = {{{0}}};
     for (int64_t k = 0; k < whole; k += AGO_LANES) {
         for (int row = 0; row < rows; ++row) {
             const ago_lanes left = *(const ago_lanes *)(const void *)(a[row] + k);
@@ -61,18 +63,18 @@ AGO_INLINE void ago_add_products_tile(const float *const *a, int rows, const flo
 /* c[r * stride + j] += sum over k of a[r][k] * b[j * depth + k], for all rows r and columns j. */
 AGO_INLINE void ago_add_products(const float *const *a, int64_t rows, const float *b,
                                  int64_t columns, int64_t depth, float *c, int64_t stride) {
-    const int64_t tiled = rows / AGO_TILE * AGO_TILE;
+    const int64_t tiled = rows / AGO_TILE_ROWS * AGO_TILE_ROWS;
     int64_t column = 0;
-    for (; column + AGO_TILE <= columns; column += AGO_TILE) { /* a few rows of b serve all of a */
-        const float *block = b + column * depth;
-        for (int64_t row = 0; row < tiled; row += AGO_TILE) {
+    for (; column + AGO_TILE_COLUMNS <= columns; column += AGO_TILE_COLUMNS) {
+        const float *block = b + column * depth; /* a few rows of b serve all of a */
+        for (int64_t row = 0; row < tiled; row += AGO_TILE_ROWS) {
             float *to = c + row * stride + column;
-            ago_add_products_tile(a + row, AGO_TILE, block, 2, depth, to, stride);
-            ago_add_products_tile(a + row, AGO_TILE, block + 2 * depth, 2, depth, to + 2, stride);
+            ago_add_products_tile(a + row, AGO_TILE_ROWS, block, 3, depth, to, stride);
+            ago_add_products_tile(a + row, AGO_TILE_ROWS, block + 3 * depth, 3, depth, to + 3, stride);
         }
         for (int64_t row = tiled; row < rows; ++row) {
-            ago_add_products_tile(a + row, 1, block, AGO_TILE, depth, c + row * stride + column,
-                                  stride);
+            ago_add_products_tile(a + row, 1, block, AGO_TILE_COLUMNS, depth,
+                                  c + row * stride + column, stride);
         }
     }
     for (; column < columns; ++column) {

@@ -15,7 +15,7 @@ typedef struct {
 
 /*
  * The first k elements of x[outer][extent][inner] along the axis in order, the first of equal ones
- * first, and their indices; `scratch` has k elements.
+ * first, and their indices; `scratch` has 2 * k elements.
  */
 AGO_HIDDEN void ago_top_k(const ago_top_k_args *args, const void *x, void *values, int64_t *indices,
                           int64_t *scratch);

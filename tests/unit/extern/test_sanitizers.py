@@ -1,4 +1,4 @@
-"""Externs under AddressSanitizer and UndefinedBehaviorSanitizer, on all their cases.
+"""Externs under AddressSanitizer and UndefinedBehaviorSanitizer, on many of their cases.
 
 The arrays are blocks of their own on the heap, of the exact size, so that one element too far is
 found. The cases hold what is hostile: indices out of range, NaN, infinities, empty selections.
@@ -52,8 +52,8 @@ int main(int count, char **files) {
 
 
 def compilers() -> list[str]:
-    """C compilers here that come with both sanitizers."""
-    return [name for name in ("clang", "clang-19", "gcc") if shutil.which(name)]
+    """The first C compiler here that comes with both sanitizers, if any."""
+    return [name for name in ("clang", "clang-19", "gcc") if shutil.which(name)][:1]
 
 
 def _program(artifact: Artifact) -> str:
@@ -99,4 +99,13 @@ def _run(cases: list[Case], compiler: str, directory: Path) -> None:
 
 @pytest.mark.parametrize("compiler", compilers())
 def test_externs_stay_inside_their_arrays(compiler, tmp_path):
-    _run([case for table in EXTERN_TABLES.values() for case in table], compiler, tmp_path)
+    cases = [case for table in EXTERN_TABLES.values() for case in (*table[::3], table[-1])]
+    _run(list({case.name: case for case in cases}.values()), compiler, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["clang-19", "clang", "gcc"])
+def test_all_cases_stay_inside_their_arrays(name, tmp_path):
+    if shutil.which(name) is None:
+        pytest.skip(f"no {name} here")
+    _run([case for table in EXTERN_TABLES.values() for case in table], name, tmp_path)

@@ -9,7 +9,7 @@ from ago.ir.lowering.externs.common import around, c_function, element_type
 
 
 def lower_top_k(node: Node, lowering: Lowering) -> None:
-    """A heap of the best indices for each line."""
+    """A heap of the best elements for each line."""
     x, k = lowering.types(node.inputs[0]), read_int(node.attrs, "k")
     function = c_function(
         "ago_top_k",
@@ -19,7 +19,7 @@ def lower_top_k(node: Node, lowering: Lowering) -> None:
         largest=read_int(node.attrs, "largest"),
         type=element_type(x),
     )
-    lowering.extern(node, function, ("x",), [("heap", max(k, 1), "i64")])
+    lowering.extern(node, function, ("x",), [("heap", 2 * max(k, 1), "i64")])
 
 
 def lower_arg(node: Node, lowering: Lowering) -> None:
