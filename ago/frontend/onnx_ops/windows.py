@@ -12,12 +12,14 @@ from ago.errors import ModelError
 from ago.frontend.onnx_ops.base import (
     Canonical,
     Context,
+    Expansion,
     RefusalError,
     Translator,
     int_attr,
     ints_attr,
     str_attr,
 )
+from ago.frontend.onnx_ops.pool_indices import max_pool_with_indices
 from ago.frontend.raw import RawNode
 from ago.ir.graph import TensorType
 
@@ -43,9 +45,13 @@ def conv_attrs(node: RawNode, x: TensorType, w: TensorType) -> dict[str, object]
     return {**attrs, "group": int_attr(node, "group", 1)}
 
 
-def max_pool(node: RawNode, context: Context) -> Canonical:
+def max_pool(node: RawNode, context: Context) -> Canonical | Expansion:
     """`MaxPool`, all versions; `storage_order` matters only to its second output."""
-    return Canonical("MaxPool", node.inputs, _pool_attrs(node, context))
+    attrs = _pool_attrs(node, context)
+    if not node.output(1):
+        return Canonical("MaxPool", node.inputs, attrs)
+    by_column = bool(int_attr(node, "storage_order", 0))
+    return max_pool_with_indices(Expansion(node, context), attrs, by_column)
 
 
 def average_pool(node: RawNode, context: Context) -> Canonical:
