@@ -163,8 +163,8 @@ def _tile_gain(
     part = roles(program, output, reduction, target.lanes)
     if part is None or part.lane_axis is None or moving_axis(output, window) != part.lane_axis:
         return 0.0
-    whole = window.extent // target.lanes
-    block = window.moving.window // target.lanes
+    whole = max(window.extent // target.lanes, 1)
+    block = max(window.moving.window // target.lanes, 1)
     blocks = window.iterations
     return _cycles(part, whole, target) - blocks * _cycles(part, block, target)
 
