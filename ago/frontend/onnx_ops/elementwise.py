@@ -38,7 +38,7 @@ _PLAIN = (
 """Operators without attributes that mean the same in all versions."""
 
 _BROADCASTING = (
-    *("Add", "Sub", "Mul", "Div", "Pow", "PRelu", "And", "Or", "Xor"),
+    *("Add", "Sub", "Mul", "Div", "PRelu", "And", "Or", "Xor"),
     *("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"),
 )
 """Likewise since opset 7; before, attributes said how they broadcast."""
@@ -152,6 +152,20 @@ def mean(node: RawNode, context: Context) -> Canonical | Expansion:
     return parts.result("Div", total, parts.constant("count", np.array(len(node.inputs), dtype)))
 
 
+def power(node: RawNode, context: Context) -> Canonical | Expansion:
+    """`Pow` since 7; a square and a cube are products."""
+    base, exponent = node.input(0), node.input(1)
+    known = context.constants.get(exponent)
+    plain = known is not None and known.size == 1 and known.ndim <= context.type(base).rank
+    number = float(known.ravel()[0]) if known is not None and plain else 0.0
+    if number == 2.0:
+        return Canonical("Mul", (base, base), {})
+    if number == 3.0:
+        parts = Expansion(node, context)
+        return parts.result("Mul", parts.add("square", "Mul", base, base), base)
+    return Canonical("Pow", node.inputs, {})
+
+
 def clip_6(node: RawNode, context: Context) -> Canonical | Expansion:
     """`Clip` 6: the bounds are attributes."""
     low, high = float_attr(node, "min", _LOWEST), float_attr(node, "max", _HIGHEST)
@@ -236,5 +250,6 @@ TRANSLATORS: dict[str, tuple[tuple[int, Translator], ...]] = {
     "Max": ((6, _chain("Max")),),
     "Mean": ((6, mean),),
     "Min": ((6, _chain("Min")),),
+    "Pow": ((7, power),),
     "Sum": ((6, _chain("Add")),),
 }

@@ -79,14 +79,26 @@ def bitcast(node: Node, operands: list[Value], dtypes: list[str]) -> Value:
 
 
 def power(node: Node, operands: list[Value], dtypes: list[str]) -> Value:
-    """`a` to the power of `b` in the type of `a`; through float32 where one of them is a float."""
+    """`a` to the power of `b` in the type of `a`; through float32 where one of them is a float.
+
+    Odd integers from 2^24 on are even in float32: the sign of their power is set apart.
+    """
     own = dtypes[0]
     if own in INTEGERS and dtypes[1] in FLOATS:
         base, exponent = (
             convert(value, dtype, "f32") for value, dtype in zip(operands, dtypes, strict=True)
         )
         return convert(Call("pow", (base, exponent)), "f32", own)
-    return Call("pow", (operands[0], convert(operands[1], dtypes[1], own)))
+    exponent = convert(operands[1], dtypes[1], own)
+    result = Call("pow", (operands[0], exponent))
+    if own not in FLOATS or dtypes[1] not in ("i32", "i64", "u32", "u64"):
+        return result
+    one = Const(1, dtypes[1])
+    odd = Call("equal", (Call("and", (operands[1], one)), one))
+    rounded = Call("less_equal", (Const(2.0**24), Call("abs", (exponent,))))
+    negative = Call("less", (operands[0], Const(0.0)))
+    flips = Call("and", (Call("and", (odd, rounded)), negative))
+    return Call("where", (flips, Call("neg", (result,)), result))
 
 
 _NAMES: Mapping[str, str] = {"Identity": "copy"}

@@ -98,3 +98,12 @@ def test_choices(op, dtypes, attrs, arrays, wanted):
     ]
     (got,) = OPERATORS[op].reference(given, attrs)
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("exponent", [f32(2), np.array(3, np.int64), f32(2, 3), f32(0.5)])
+def test_powers(exponent):
+    x = f32(-2, 3)
+    got = result("Pow", [x], [exponent])
+    with np.errstate(invalid="ignore"):
+        wanted = np.power(x.astype(np.float64), exponent.astype(np.float64))
+    np.testing.assert_array_equal(got, wanted)
