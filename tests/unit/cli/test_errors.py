@@ -30,7 +30,7 @@ def test_a_file_that_is_no_model(invoke, tmp_path: Path) -> None:
 
 def test_all_unsupported_nodes_are_listed(invoke, tmp_path: Path) -> None:
     nodes = [
-        helper.make_node("Det", ["x"], ["a"], name="first"),
+        helper.make_node("Blur", ["x"], ["a"], name="first", domain="com.example"),
         helper.make_node("NonZero", ["a"], ["y"], name="second"),
     ]
     path = tmp_path / "odd.onnx"
