@@ -98,7 +98,7 @@ def power(node: Node, operands: list[Value], dtypes: list[str]) -> Value:
     rounded = Call("less_equal", (Const(2.0**24), Call("abs", (exponent,))))
     negative = Call("less", (operands[0], Const(0.0)))
     flips = Call("and", (Call("and", (odd, rounded)), negative))
-    return Call("where", (flips, Call("neg", (result,)), result))
+    return Call("where", (flips, Call("neg", (Call("abs", (result,)),)), result))
 
 
 _NAMES: Mapping[str, str] = {"Identity": "copy"}
