@@ -36,6 +36,7 @@ from benchmarks.steps import Model
 from benchmarks.tables import RESULTS, markdown_table, pin, replace_section
 
 _ROUNDS = 15
+_INFERENCES = 6
 _BATCH_SECONDS = 4e-4
 _SIZES = ((56, 32), (28, 96), (14, 384))
 _BATCHES = (1, 4)
@@ -68,19 +69,18 @@ class Ratio:
         return [f"{self.median:.3f}", interval, *times]
 
 
-def paired(fused: Callable[[int], object], apart: Callable[[int], object]) -> Ratio:
+def paired(fused: Callable[[], float], apart: Callable[[], float]) -> Ratio:
     """Time two ways by turns.
 
     Args:
-        fused: Runs one way so many times.
-        apart: Runs the other.
+        fused: Seconds of one way.
+        apart: Seconds of the other.
     """
-    runs = {"fused": fused, "apart": apart}
-    sizes = {name: batch_size(run, _BATCH_SECONDS) for name, run in runs.items()}
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    samples = {"fused": fused, "apart": apart}
+    times: dict[str, list[float]] = {name: [] for name in samples}
     for number in range(_ROUNDS):
-        for name in list(runs)[:: 1 if number % 2 else -1]:
-            times[name].append(_best_of(runs[name], sizes[name]))
+        for name in list(samples)[:: 1 if number % 2 else -1]:
+            times[name].append(samples[name]())
     ratios = sorted(a / b for a, b in zip(times["fused"], times["apart"], strict=True))
     reach = round(0.98 * len(ratios) ** 0.5)  # the binomial interval of a median
     middle = len(ratios) // 2
@@ -93,15 +93,29 @@ def paired(fused: Callable[[int], object], apart: Callable[[int], object]) -> Ra
     )
 
 
-def _best_of(run: Callable[[int], object], times: int) -> float:
-    """Seconds of a call, the best of three batches after one that warms the caches."""
-    run(1)
-    best = float("inf")
-    for _ in range(3):
-        begin = time.perf_counter()
-        run(times)
-        best = min(best, time.perf_counter() - begin)
-    return best / times
+def step_sample(model: Model, step: int) -> Callable[[], float]:
+    """Seconds of a step: the best of three batches after a call that warms the caches."""
+    times = batch_size(functools.partial(model.repeat, step), _BATCH_SECONDS)
+    return lambda: min(model.sample(step, times) for _ in range(3))
+
+
+def network_sample(model: Model) -> Callable[[], float]:
+    """Seconds of all steps in order: of each the best of some inferences, added up.
+
+    So a neighbour that takes the core for a while costs one step of one inference.
+    """
+    steps = range(len(model.compilation.kernels))
+
+    def sample() -> float:
+        best = [float("inf")] * len(steps)
+        for _ in range(_INFERENCES):
+            for step in steps:
+                begin = time.perf_counter()
+                model.repeat(step, 1)
+                best[step] = min(best[step], time.perf_counter() - begin)
+        return sum(best)
+
+    return sample
 
 
 def conv(b: GraphBuilder, x: Value, kernel: int, filters: int, *, depthwise: bool = False) -> Value:
@@ -206,9 +220,7 @@ def compare_steps(
         if len(kernel.subgraph.complex_nodes) < count:
             continue
         partner = other[str(kernel.subgraph.outputs)]
-        ratio = paired(
-            functools.partial(fused.repeat, step), functools.partial(apart.repeat, partner)
-        )
+        ratio = paired(step_sample(fused, step), step_sample(apart, partner))
         plan = str(kernel.fusion.taken.plan)
         rows.append((_label(both[0].graph, step, both[0]), [*ratio.cells(), plan]))
     return rows
@@ -257,7 +269,7 @@ def network_table(models: Sequence[str], target: Target, sizes: Sequence[int]) -
             except AgoError as error:
                 rows.append([Path(path).stem, str(size), f"skipped: {str(error)[:60]}", *[""] * 5])
                 continue
-            runs = [_whole(Model(c)) for c in (on, off, relay)]
+            runs = [network_sample(Model(c)) for c in (on, off, relay)]
             against = [paired(runs[0], run) for run in runs[1:]]
             space = [f"{c.artifact.workspace_bytes / 2**20:.2f}" for c in (on, off)]
             cells = [f"{r.median:.3f} ({r.low:.3f} to {r.high:.3f})" for r in against]
@@ -266,17 +278,6 @@ def network_table(models: Sequence[str], target: Target, sizes: Sequence[int]) -
             )
     header = ("model", "size", "on / off, affix", "on / relay", "on, ms", "MiB, on", "MiB, off")
     return markdown_table(header, rows)
-
-
-def _whole(model: Model) -> Callable[[int], None]:
-    """Runs all steps of a model in order."""
-
-    def run(times: int) -> None:
-        for _ in range(times):
-            for step in range(len(model.compilation.kernels)):
-                model.repeat(step, 1)
-
-    return run
 
 
 def instruction_table(models: Sequence[str]) -> str:
