@@ -26,6 +26,9 @@ from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.target import Target
 
+_ROW_CYCLES = 400.0
+"""Cycles to begin and end a row of a ring: its index, its tests, its borders."""
+
 _WIDEST = 8
 """Vectors of the widest register tile."""
 
@@ -42,6 +45,7 @@ class Gain:
         tiles: Spent on register tiles that blocks of channels make worse; saved where they are
             better.
         weights: Spent on weights that every iteration reads again.
+        rows: Spent on the loops, tests and borders of rows that go into a ring one by one.
         recompute: Spent on elements that are computed more than once.
         saved_bytes: Of intermediate results that no longer leave for the level that held them.
         working_set: Bytes that one iteration touches and the next one finds again.
@@ -51,6 +55,7 @@ class Gain:
     traffic: float
     weights: float
     tiles: float
+    rows: float
     recompute: float
     saved_bytes: int
     working_set: int
@@ -59,13 +64,14 @@ class Gain:
     @property
     def cycles(self) -> float:
         """All terms together."""
-        return self.traffic + self.weights + self.tiles + self.recompute
+        return self.traffic + self.weights + self.tiles + self.rows + self.recompute
 
     def __str__(self) -> str:
         terms = {
             "traffic": self.traffic,
             "weights": self.weights,
             "tiles": self.tiles,
+            "rows": self.rows,
             "recompute": self.recompute,
         }
         text = ", ".join(f"{name} {cycles:+,.0f}" for name, cycles in terms.items() if cycles)
@@ -112,6 +118,7 @@ def nest_gain(
         traffic=_EXPOSED * (apart - together),
         weights=-stream_cycles(target, steps * weights, near),
         tiles=sum(_tile_gain(program, piece, found, target) for piece in pieces),
+        rows=-_ROW_CYCLES * sum(f.extent * f.repeats for f in windows if f.slides),
         recompute=-again,
         saved_bytes=int(2 * sum(moved)),
         working_set=int(near),

@@ -177,7 +177,7 @@ def _choices(
     if kept is not None:
         refused.append((names, f"{kept[0].output}: {kept[1]}"))
         return
-    for axis, blocks in _shared_axes(program, run[-1], target.lanes):
+    for axis, blocks in _shared_axes(program, run[-1], target):
         try:
             nests = list(_nests(program, pieces, run, (axis, blocks), target))
         except FusionError as error:
@@ -211,29 +211,30 @@ def _nests(
             yield NestChoice(nest, tuple(run), ordered, gain, factors)
 
 
-def _shared_axes(program: Program, last: Piece, lanes: int) -> Iterator[tuple[str, list[int]]]:
+def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tuple[str, list[int]]]:
     """The axes whose loop may be shared, each with the blocks to try: divisors of its extent.
 
-    Whole vectors along the vectorised axis; of the axis that register tiles take as rows, whole
-    tiles, and none where the tiles would lose their rows to a loop further out.
+    Whole vectors along the vectorised axis, a cache line at least, since what is read and written
+    outside of the nest is touched in strips of a block. Of the axis that register tiles take as
+    rows, whole tiles, and none where the tiles would lose their rows to a loop further out.
     """
     output = program.stage(last.output)
     reduction = None if last.reduction is None else program.stage(last.reduction)
-    part = roles(program, output, reduction, lanes)
+    part = roles(program, output, reduction, target.lanes)
     if part is None:
         return
     long = [a for a in output.axes if a.extent > 1 and a.name != part.tile_axis]
     for axis in output.axes:
         least = 1
         if axis.name == part.lane_axis:
-            least = lanes
+            least = max(target.lanes, target.line_bytes // 4)
         elif axis.name == part.row_axis:
             if len(long) > 1:
                 continue
             least = _TILE_ROWS
         blocks = [n for n in range(least, axis.extent // 2 + 1) if axis.extent % n == 0]
         if axis.name == part.lane_axis:
-            blocks = [n for n in blocks if n % lanes == 0]
+            blocks = [n for n in blocks if n % target.lanes == 0]
         if blocks:
             yield axis.name, blocks
 

@@ -106,6 +106,7 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
         "traffic": round(gain.traffic),
         "weights": round(gain.weights),
         "tiles": round(gain.tiles),
+        "rows": round(gain.rows),
         "recompute": round(gain.recompute),
         "saved_bytes": gain.saved_bytes,
         "working_set": gain.working_set,
