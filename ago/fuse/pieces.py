@@ -38,13 +38,15 @@ class Piece:
 def find_pieces(schedule: Schedule) -> list[Piece]:
     """Inline element-wise stages, and give each reduction a stage that writes its result.
 
+    Last ones first, so that a stage read by several others joins the one that they have become.
+
     Args:
         schedule: Of a naive program; the rewrites are recorded in it.
 
     Returns:
         The pieces in order of execution.
     """
-    for name in plain_stages(schedule.program):
+    for name in reversed(plain_stages(schedule.program)):
         if _joins_its_reader(schedule.program, name):
             schedule.apply(inline, name)
     taken: dict[str, str] = {}
