@@ -70,6 +70,7 @@ CASES = {
     "norm 7": ("BatchNormalization", 7, [integers((3, 2, 5))], NORM, {}),
     "norm 9": ("BatchNormalization", 9, [integers((3, 2, 5, 5))], NORM, {"epsilon": 0.5}),
     "norm 14": ("BatchNormalization", 14, [integers((3, 2, 5))], NORM, {}),
+    "norm of variables": ("BatchNormalization", 15, [integers((3, 2)), NORM[0]], NORM[1:], {}),
     "norm 15": ("BatchNormalization", 15, [integers((3, 2))], NORM, {"training_mode": 0}),
     "relu": ("Relu", 14, [SPECIAL], [], {}),
     "clip 6": ("Clip", 6, [SPECIAL[1:]], [], {"min": 0.0, "max": 6.0}),
@@ -267,14 +268,6 @@ REFUSED = {
     "pad mode": ("Pad", 13, [X], [ints(0, 0, 1, 1) * 2], {"mode": "mirror"}, "mode='mirror'"),
     "conv four axes": ("Conv", 11, [np.ones((1,) * 6, np.float32)] * 2, [], {}, "4 spatial axes"),
     "reshape dynamic": ("Reshape", 13, [X, f32(1)], [], {}, "shape 'x1' is not constant"),
-    "norm dynamic": (
-        "BatchNormalization",
-        15,
-        [integers((3, 2)), NORM[0]],
-        NORM[1:],
-        {},
-        "scale 'x1' is not constant",
-    ),
 }
 
 
