@@ -45,7 +45,8 @@ def test_a_stage_that_two_others_read_joins_the_one_that_they_become():
     b = GraphBuilder()
     product = b.matmul(b.input("x", (4, 16)), b.constant(weights(16, 8)))
     x = b.add(product, b.constant(weights(8)))
-    program = program_of(b.build(b.mul(x, b.add(b.apply("Abs", b.mul(x, 0.5)), 1.0))))
+    product = b.mul(x, b.add(b.apply("Abs", b.mul(x, 0.5)), 1.0))
+    program = program_of(b.build(b.relu(product)))
     schedule = Schedule(program)
     (piece,) = find_pieces(schedule)
     assert piece.reduction == "matmul"
