@@ -1,6 +1,7 @@
 """Models on which a careless rewrite changes the result, against ONNX Runtime without any."""
 
 import onnxruntime
+import pytest
 
 from ago.target import resolve_target
 from tests.support.onnx_backend import BackendCase, Tolerance, run_backend
@@ -17,7 +18,8 @@ def backend_case(trap: Trap) -> BackendCase:
     return BackendCase(trap.name, trap.nodes[0].op_type, model, feeds, session.run(None, feeds))
 
 
-def test_rewrite_traps() -> None:
+def test_rewrite_traps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGO_CFLAGS", "-O0")
     cases = [backend_case(trap) for trap in TRAPS]
     assert len({case.name for case in cases}) == len(cases)
     outcomes = run_backend(cases, resolve_target("host"), Tolerance(0.0, 1e-6))

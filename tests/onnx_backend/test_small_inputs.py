@@ -13,7 +13,8 @@ def backend_case(small: SmallInput) -> BackendCase:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning:onnx.reference")
-def test_small_inputs() -> None:
+def test_small_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGO_CFLAGS", "-O0")
     cases = [backend_case(small) for small in SMALL_INPUTS]
     outcomes = run_backend(cases, resolve_target("host"), Tolerance(1e-5, 1e-5))
     assert {name: o for name, o in outcomes.items() if o.kind != "passes"} == {}

@@ -135,7 +135,7 @@ def run_backend(
     cases: Sequence[BackendCase],
     target: Target,
     tolerance: Tolerance = Tolerance(),
-    batch: int = 40,
+    batch: int = 66,
 ) -> dict[str, Outcome]:
     """Compile tests, run them on this machine, and compare with ONNX's results.
 
