@@ -19,12 +19,17 @@ from ago.errors import InputError, UnsupportedError
 from ago.frontend.load import import_model
 from ago.frontend.onnx_ops.base import RefusalError
 from ago.frontend.raw import AnyArray, RawInput, RawModel, RawNode
-from ago.frontend.torch_ops import HANDLERS, Call
+from ago.frontend.torch_call import Call
+from ago.frontend.torch_layers import LAYERS
+from ago.frontend.torch_tensors import TENSORS
 from ago.ir.graph import Graph, TensorType
 from ago.ir.tensor import dtype_name, numpy_dtype
 
 if TYPE_CHECKING:
     import torch
+
+HANDLERS = {**LAYERS, **TENSORS}
+"""What each ATen operator means, by its name without the overload."""
 
 _OPSET = 22
 """The version of ONNX's operators that the handlers write."""
