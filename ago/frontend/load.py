@@ -43,6 +43,9 @@ def load(
 ) -> Graph:
     """Import an ONNX model.
 
+    Shapes and element types of inner values and outputs follow from the operators; what the file
+    declares of them is not read. Nodes that no output depends on are left out.
+
     Args:
         model: Path of an ONNX file, or a model in memory.
         dims: Extents for symbolic dimensions by name, such as `{"batch": 1}`.
