@@ -45,6 +45,8 @@ from ago.passes import (
     fold_constants,
     fold_gemm,
     fuse_clips,
+    recognise_activations,
+    recognise_layer_norm,
 )
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
@@ -56,6 +58,8 @@ GraphPass = Callable[[Graph, Target], Graph]
 GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("eliminate_identities", lambda graph, target: eliminate_identities(graph)),
     ("fold_constants", lambda graph, target: fold_constants(graph)),
+    ("recognise_layer_norm", lambda graph, target: recognise_layer_norm(graph)),
+    ("recognise_activations", lambda graph, target: recognise_activations(graph)),
     ("fold_batch_norm", lambda graph, target: fold_batch_norm(graph)),
     ("fold_gemm", lambda graph, target: fold_gemm(graph)),
     ("fuse_clips", lambda graph, target: fuse_clips(graph)),

@@ -12,6 +12,8 @@ from ago.passes.fold_gemm import fold_gemm
 from ago.passes.fuse_clips import fuse_clips
 from ago.passes.layouts import choose_layouts
 from ago.passes.memory_views import is_view
+from ago.passes.recognise_activations import recognise_activations
+from ago.passes.recognise_layer_norm import recognise_layer_norm
 
 __all__ = [
     "choose_layouts",
@@ -22,4 +24,6 @@ __all__ = [
     "fold_gemm",
     "fuse_clips",
     "is_view",
+    "recognise_activations",
+    "recognise_layer_norm",
 ]

@@ -19,6 +19,8 @@ from ago.passes import (
     fold_gemm,
     fuse_clips,
     is_view,
+    recognise_activations,
+    recognise_layer_norm,
 )
 from tests.support.random_graphs import Feeds, graphs
 
@@ -34,6 +36,8 @@ PASSES = (
     fold_gemm,
     fuse_clips,
     explicit_padding,
+    recognise_layer_norm,
+    recognise_activations,
     choose_layouts_8,
 )
 
