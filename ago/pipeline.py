@@ -39,6 +39,7 @@ from ago.partition import (
 )
 from ago.passes import (
     choose_layouts,
+    compose_movement,
     eliminate_identities,
     explicit_padding,
     fold_batch_norm,
@@ -63,6 +64,7 @@ GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("fold_batch_norm", lambda graph, target: fold_batch_norm(graph)),
     ("fold_gemm", lambda graph, target: fold_gemm(graph)),
     ("fuse_clips", lambda graph, target: fuse_clips(graph)),
+    ("compose_movement", lambda graph, target: compose_movement(graph)),
     ("explicit_padding", lambda graph, target: explicit_padding(graph)),
     ("choose_layouts", lambda graph, target: choose_layouts(graph, target.lanes)),
 )

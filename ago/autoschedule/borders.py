@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ago.autoschedule.elementwise import MOST_UNROLLED
 from ago.errors import ScheduleError
 from ago.fuse.shape import Roles, guarded_axes
 from ago.ir.index import variables
+from ago.ir.nest import Stage
 from ago.ir.value import loads
 from ago.schedule.peel import peel
 from ago.schedule.reorder import reorder
@@ -27,7 +29,8 @@ def peel_borders(schedule: Schedule, part: Roles, lane_axis: str | None, kept: i
     """Move the borders, where a guard fails, into nests of their own around the interior.
 
     Borders along the vectorised axis become lane masks. A border in which the reduction is read
-    stays, since all its readers must be in one nest.
+    stays, since all its readers must be in one nest. So does a choice along a few neighbours in
+    memory, which are stored together.
 
     Args:
         schedule: The schedule.
@@ -42,6 +45,8 @@ def peel_borders(schedule: Schedule, part: Roles, lane_axis: str | None, kept: i
         if axis == lane_axis or axis not in free or not _stops_reduction(part, output.loop(axis)):
             continue
         loop = output.loop(axis)
+        if part.reduction is None and _is_stored_together(output, axis):
+            continue
         schedule.apply(reorder, [loop, *(n for n in names if n != loop)])
         try:
             schedule.apply(peel, loop)
@@ -51,6 +56,12 @@ def peel_borders(schedule: Schedule, part: Roles, lane_axis: str | None, kept: i
     original = [output.loop(a) for a in free]
     if names != original:
         schedule.apply(reorder, original)
+
+
+def _is_stored_together(output: Stage, axis: str) -> bool:
+    """Whether an axis is short and its elements are neighbours in memory."""
+    together = output.index[-1].coefficient(output.loop(axis)) == 1
+    return together and output.axis(axis).extent <= MOST_UNROLLED
 
 
 def _stops_reduction(part: Roles, loop: str) -> bool:

@@ -21,7 +21,7 @@ from ago.schedule.split import split
 from ago.schedule.trace import Schedule
 from ago.schedule.tree import find_loop
 
-_UNROLLED = 8
+MOST_UNROLLED = 8
 """Most vector statements in the body of a loop, and most rows of a transposed tile."""
 
 
@@ -47,12 +47,11 @@ def tile_elementwise(schedule: Schedule, stage: str, lanes: int) -> None:
         long = [loop for loop in nest.loops if _extent(schedule, loop) > 1]
         steps = {loop: _Steps.of(schedule.program, nest.leaf, loop) for loop in long}
         along = [loop for loop in long if steps[loop].contiguous]
-        if along:
-            _vectorize_along(schedule, nest, along[-1], lanes)
-            continue
         stored = [loop for loop in long if steps[loop].store == 1]
-        loaded = [loop for loop in long if steps[loop].loads]
-        if stored and loaded:
+        loaded = [loop for loop in long if steps[loop].loads and loop not in stored]
+        if along and not (loaded and _is_choice(schedule, steps[along[-1]], along[-1], lanes)):
+            _vectorize_along(schedule, nest, along[-1], lanes)
+        elif stored and loaded:
             _transpose(schedule, nest, stored[-1], loaded[-1], lanes)
 
 
@@ -63,10 +62,12 @@ class _Steps:
     Attributes:
         store: Elements from one iteration's store to the next one's; None if that varies.
         loads: Whether every load's next element is its neighbour or the same.
+        moves: Whether any load's next element is another one.
     """
 
     store: int | None
     loads: bool
+    moves: bool
 
     @property
     def contiguous(self) -> bool:
@@ -76,7 +77,12 @@ class _Steps:
     def of(program: Program, leaf: Store, loop: str) -> _Steps:
         found = [_step(program, load.buffer, load.index, loop) for load in _inputs(program, leaf)]
         store = _step(program, leaf.buffer, leaf.index, loop)
-        return _Steps(store, all(step in (0, 1) for step in found))
+        return _Steps(store, all(step in (0, 1) for step in found), any(s != 0 for s in found))
+
+
+def _is_choice(schedule: Schedule, steps: _Steps, loop: str, lanes: int) -> bool:
+    """Whether a loop only chooses between loads for less than a vector of neighbours."""
+    return not steps.moves and _extent(schedule, loop) < lanes
 
 
 def _nests(body: tuple[Stmt, ...], stage: str, loops: tuple[str, ...]) -> Iterator[_Nest]:
@@ -117,7 +123,7 @@ def _vectorize_along(schedule: Schedule, nest: _Nest, loop: str, lanes: int) -> 
     others = [name for name in nest.loops if name != loop]
     if [*others, loop] != list(nest.loops):
         schedule.apply(reorder, [*others, loop])
-    budget = max(_UNROLLED // (1 + _calls(nest.leaf.value)), 1)
+    budget = max(MOST_UNROLLED // (1 + _calls(nest.leaf.value)), 1)
     inner, vectors = _split_vectors(schedule, loop, lanes)
     schedule.apply(vectorize, inner)
     if vectors > budget:
@@ -154,8 +160,8 @@ def _transpose(schedule: Schedule, nest: _Nest, stored: str, loaded: str, lanes:
     """Tiles of vectors along one loop times rows along the one in which stores are neighbours."""
     outer = [name for name in nest.loops if name not in (stored, loaded)]
     rows, vector = stored, loaded
-    if _extent(schedule, stored) > _UNROLLED:
-        schedule.apply(split, stored, _UNROLLED, "guard")
+    if _extent(schedule, stored) > MOST_UNROLLED:
+        schedule.apply(split, stored, MOST_UNROLLED, "guard")
         outer.append(f"{stored}.0")
         rows = f"{stored}.1"
     if _extent(schedule, loaded) > lanes:

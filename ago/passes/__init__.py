@@ -4,6 +4,7 @@ Read `ago.passes.draft` for what they share. Invariant: a pass keeps the names, 
 the graph's inputs and outputs.
 """
 
+from ago.passes.compose_movement import compose_movement
 from ago.passes.eliminate_identities import eliminate_identities
 from ago.passes.explicit_padding import explicit_padding
 from ago.passes.fold_batch_norm import fold_batch_norm
@@ -17,6 +18,7 @@ from ago.passes.recognise_layer_norm import recognise_layer_norm
 
 __all__ = [
     "choose_layouts",
+    "compose_movement",
     "eliminate_identities",
     "explicit_padding",
     "fold_batch_norm",

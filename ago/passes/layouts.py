@@ -15,6 +15,7 @@ from ago.ir.ops import OPERATORS
 from ago.passes.memory_views import (
     VIEWING,
     concat_slots,
+    layout_before,
     may_lie_elsewhere,
     meets_extern,
     view_layout,
@@ -36,7 +37,10 @@ _ROWS = frozenset(("Einsum", "Gemm", "MatMul"))
 _ALONG_ROWS = frozenset(("LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"))
 """Operators that usually go along the last axis, of their input and of their result."""
 
-_FOLLOWERS = frozenset(("Concat", "Expand", "Pad", "Slice", "Take", "Tile", "Trilu"))
+_MOVES = frozenset(("Rearrange", "Reshape", "Transpose"))
+"""Operators that may read rows as other rows, all of them."""
+
+_FOLLOWERS = frozenset(("Concat", "Expand", "Interleave", "Pad", "Slice", "Take", "Tile", "Trilu"))
 """Operators, besides element-wise ones, whose axes are those of their inputs."""
 
 
@@ -127,11 +131,28 @@ def _layout(
     elif kind.rank in (1, 2):
         wanted = _rounded(graph, types, node, value, lanes)
     elif value in rows:
-        wanted = Layout.row_major(kind.rank)
+        wanted = _for_its_reader(graph, value, maps) or Layout.row_major(kind.rank)
     view = _view_layout(graph, types, node, wanted, lanes)
     if view is not None:
         return view
     return wanted or Layout(tuple(_kept_order(graph, types, node) or range(kind.rank)))
+
+
+def _for_its_reader(graph: Graph, value: str, maps: frozenset[str]) -> Layout | None:
+    """The layout of rows that are read only as other rows, so that reading them moves nothing.
+
+    Elements that are neighbours stay so: the rows are written as vectors.
+    """
+    readers, kind = graph.consumers(value), graph.types[value]
+    if len(readers) != 1 or readers[0].op not in _MOVES or value in graph.outputs:
+        return None
+    (reader,) = readers
+    if reader.output in maps:
+        return None
+    plain = {v: replace(graph.types[v], layout=None) for v in (value, reader.output)}
+    layout = layout_before(plain, reader)
+    kept = layout is not None and layout.within is None and layout.order[-1] == kind.rank - 1
+    return layout if kept else None
 
 
 def _view_layout(

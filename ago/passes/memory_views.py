@@ -15,7 +15,7 @@ from ago.ir.graph import Graph, Node
 from ago.ir.ops import OPERATORS
 from ago.ir.tensor import Layout, Slice, TensorType
 
-VIEWING = ("Reshape", "Identity", "Transpose", "Slice")
+VIEWING = ("Reshape", "Identity", "Transpose", "Rearrange", "Slice")
 """Operators whose result may share their input's memory."""
 
 Types = Mapping[str, TensorType]
@@ -24,9 +24,8 @@ Types = Mapping[str, TensorType]
 def is_view(graph: Graph, node: Node) -> bool:
     """Tell whether a node needs no code, because its result lies in memory already.
 
-    A Reshape, Identity, Transpose or Slice may share its input's memory if each element stays at
-    its place and the output is not longer than the input; a Concat needs no code if its inputs lie
-    in its output.
+    A node of `VIEWING` may share its input's memory if each element stays at its place and the
+    output is not longer than the input; a Concat needs no code if its inputs lie in its output.
 
     Args:
         graph: The graph, with layouts.
@@ -97,6 +96,28 @@ def view_layout(types: Types, node: Node) -> Layout | None:
     return layout if views_input(shown, node) and node.type.dtype == source.dtype else None
 
 
+def layout_before(types: Types, node: Node) -> Layout | None:
+    """The layout of a move's input with which its result is a view of it; None if there is none.
+
+    Args:
+        types: Types, with layouts, of the node's values.
+        node: A Reshape, Transpose or Rearrange.
+    """
+    attrs: dict[str, object] = {"shape": types[node.inputs[0]].shape}
+    if node.op == "Transpose":
+        attrs = {"perm": _inverse(read_ints(node.attrs, "perm"))}
+    elif node.op == "Rearrange":
+        split, perm = (read_ints(node.attrs, key) for key in ("split", "perm"))
+        attrs.update(split=tuple(split[digit] for digit in perm), perm=_inverse(perm))
+    source = types[node.inputs[0]]
+    back = Node(node.name, node.op, node.outputs, node.inputs, attrs, (source,))
+    return view_layout(types, back)
+
+
+def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
+    return tuple(perm.index(axis) for axis in range(len(perm)))
+
+
 def concat_slots(types: Types, node: Node) -> list[Layout]:
     """Layouts with which the inputs of a Concat lie in its output; none where that cannot be."""
     kind, axis = types[node.output], read_int(node.attrs, "axis")
@@ -135,7 +156,14 @@ def _viewed(types: Types, node: Node) -> _Places | None:
         start += sum(first * step for first, step in zip(starts, steps, strict=True))
         every = zip(steps, read_ints(node.attrs, "steps"), strict=True)
         return _Places(start, tuple(step * count for step, count in every))
-    divided = _divided(_digits(source.shape, steps), node.type.shape)
+    digits = _digits(source.shape, steps)
+    if node.op == "Rearrange":
+        split, perm = (read_ints(node.attrs, key) for key in ("split", "perm"))
+        parts = _divided(digits, split)
+        if parts is None:
+            return None
+        digits = _digits([split[d] for d in perm], [parts[d] for d in perm])
+    divided = _divided(digits, node.type.shape)
     return None if divided is None else _Places(start, divided)
 
 

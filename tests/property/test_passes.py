@@ -12,6 +12,7 @@ from ago.ir.graph import Graph
 from ago.ir.ops import OPERATORS
 from ago.passes import (
     choose_layouts,
+    compose_movement,
     eliminate_identities,
     explicit_padding,
     fold_batch_norm,
@@ -35,6 +36,7 @@ PASSES = (
     fold_batch_norm,
     fold_gemm,
     fuse_clips,
+    compose_movement,
     explicit_padding,
     recognise_layer_norm,
     recognise_activations,

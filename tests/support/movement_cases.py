@@ -78,6 +78,11 @@ def _movements() -> Iterator[tuple[str, Body]]:
         yield f"concat {axis}", concat(axis, (2, 3, 1))
     yield "concat of vectors", concat(1, (8, 16, 8))
     yield "shuffle", shuffle((2, 12, 3, 5), 3)
+    for groups, channels in ((2, 29), (2, 16), (3, 5), (9, 4)):
+        yield f"interleave {groups} {channels}", interleave(groups, channels)
+    yield "unfold and fold", patches((1, 10, 6, 8))
+    yield "split heads", split_heads(2, 5, 4, 3, 8)
+    yield "split odd heads", split_heads(1, 5, 2, 3, 5)
     yield "shuffle of vectors", shuffle((2, 32, 3, 5), 2)
     yield "heads", heads((2, 7, 24), 3)
     yield "slices of slices", slices
@@ -149,6 +154,79 @@ def shuffle(shape: Sequence[int], groups: int) -> Body:
         x = b.reshape(b.max_pool(b.input("x", shape), 1), (n, groups, c // groups, h, w))
         y = b.apply("Transpose", x, perm=(0, 2, 1, 3, 4))
         return b.max_pool(b.reshape(y, shape), 1)
+
+    return body
+
+
+def interleave(groups: int, channels: int) -> Body:
+    """Channels of several maps dealt out and cut in two; one half is made to be read twice."""
+
+    def body(b: GraphBuilder, rng: np.random.Generator) -> Value:
+        shape = (2, channels, 3, 5)
+        parts = [b.relu(b.max_pool(b.input(f"x{i}", shape), 1)) for i in range(groups)]
+        whole = (2, groups * channels, 3, 5)
+        split = b.reshape(b.concat(parts, 1), (2, groups, channels, 3, 5))
+        dealt = b.reshape(b.apply("Transpose", split, perm=(0, 2, 1, 3, 4)), whole)
+        half = groups * (channels // 2)
+        halves = [
+            b.max_pool(channels_of(b, dealt, start, count), 1)
+            for start, count in ((0, half), (half, whole[1] - half))
+        ]
+        return b.concat([*halves[::-1], halves[0]], 1)
+
+    return body
+
+
+def channels_of(b: GraphBuilder, x: Value, start: int, count: int) -> Value:
+    """Neighbouring channels of a map."""
+    n, _, h, w = x.shape
+    starts, steps = (0, start, 0, 0), (1, 1, 1, 1)
+    return b.apply("Slice", x, starts=starts, steps=steps, shape=(n, count, h, w))
+
+
+def patches(shape: tuple[int, int, int, int]) -> Body:
+    """Pixels sorted by their place in patches of 2x2, scaled, and put back."""
+
+    def body(b: GraphBuilder, rng: np.random.Generator) -> Value:
+        n, c, h, w = shape
+        rows, columns = h // 2, w // 2
+        x = b.reshape(b.max_pool(b.input("x", shape), 1), (n * c * rows, 2, columns, 2))
+        x = b.reshape(b.apply("Transpose", x, perm=(0, 2, 1, 3)), (n, c, rows * columns, 4))
+        x = b.reshape(b.apply("Transpose", x, perm=(0, 3, 2, 1)), (n * 4, rows * columns, c))
+        x = b.apply("Softmax", b.mul(x, 0.5), axes=(2,))
+        x = b.apply("Transpose", b.reshape(x, (n, 4, rows * columns, c)), perm=(0, 3, 2, 1))
+        x = b.apply("Transpose", b.reshape(x, (n * c * rows, columns, 2, 2)), perm=(0, 2, 1, 3))
+        return b.max_pool(b.reshape(x, shape), 1)
+
+    return body
+
+
+def split_heads(batch: int, tokens: int, parts: int, heads: int, size: int) -> Body:
+    """Rows cut in parts of several heads; products of parts, and the heads side by side again."""
+
+    def body(b: GraphBuilder, rng: np.random.Generator) -> Value:
+        x = b.matmul(
+            b.input("x", (batch, tokens, 6)), rng.standard_normal((6, parts * heads * size))
+        )
+        x = b.reshape(x, (batch, tokens, parts, heads, size))
+        x = b.apply("Transpose", x, perm=(2, 0, 3, 1, 4))
+        q, k, v = (
+            b.reshape(
+                b.apply(
+                    "Slice",
+                    x,
+                    starts=(part, 0, 0, 0, 0),
+                    steps=(1, 1, 1, 1, 1),
+                    shape=(1, *x.shape[1:]),
+                ),
+                x.shape[1:],
+            )
+            for part in (0, 1, parts - 1)
+        )
+        scores = b.matmul(b.mul(q, 0.5), b.apply("Transpose", k, perm=(0, 1, 3, 2)))
+        y = b.apply("Transpose", b.matmul(scores, v), perm=(0, 2, 1, 3))
+        y = b.reshape(y, (batch, tokens, heads * size))
+        return b.matmul(y, rng.standard_normal((heads * size, 5)))
 
     return body
 

@@ -30,7 +30,8 @@ class _Maker:
 
     def add_layer(self) -> None:
         x = self.draw(st.sampled_from(self.values[-3:]))
-        maps = [self._relu, self._clip, self._add, self._identity, self._flatten, self._mul]
+        maps = [self._relu, self._clip, self._add, self._identity, self._mul]
+        maps += [self._flatten, self._shuffle, self._slice]
         spatial = [self._conv, self._conv, self._norm, self._pad, self._pool, self._mean]
         matrix = [self._gemm, self._norm, self._matmul]
         rank = len(x.shape)
@@ -97,6 +98,32 @@ class _Maker:
 
     def _flatten(self, x: Value) -> Value:
         return self.builder.flatten(x)
+
+    def _shuffle(self, x: Value) -> Value:
+        """Channels of x, or of x and something of its shape, dealt out."""
+        b, alike = self.builder, [v for v in self.values if v.shape == x.shape]
+        whole = x
+        if self.draw(st.booleans()):
+            whole = b.concat([x, self.draw(st.sampled_from(alike))], 1)
+        n, channels, *rest = whole.shape
+        groups = self.draw(st.sampled_from([g for g in (1, 2, 3) if channels % g == 0]))
+        split = b.reshape(whole, (n, groups, channels // groups, *rest))
+        perm = (0, 2, 1, *range(3, len(split.shape)))
+        return b.reshape(b.apply("Transpose", split, perm=perm), whole.shape)
+
+    def _slice(self, x: Value) -> Value:
+        """Some neighbouring channels."""
+        channels = x.shape[1]
+        start = self.draw(st.integers(0, channels - 1))
+        count = self.draw(st.integers(1, channels - start))
+        zeros = [0] * len(x.shape)
+        return self.builder.apply(
+            "Slice",
+            x,
+            starts=[0, start, *zeros[2:]],
+            steps=[1] * len(x.shape),
+            shape=[x.shape[0], count, *x.shape[2:]],
+        )
 
     def _pad(self, x: Value) -> Value:
         amounts = self.draw(st.tuples(*[st.integers(-1, 2)] * 4))

@@ -23,6 +23,7 @@ from ago.ir.lowering.normalise import NORMALISATIONS
 from ago.ir.lowering.padding import lower_pad
 from ago.ir.lowering.pool import lower_average_pool, lower_lp_pool, lower_max_pool
 from ago.ir.lowering.product import lower_gemm, lower_matmul
+from ago.ir.lowering.rearrange import lower_interleave, lower_rearrange
 from ago.ir.lowering.reduction import lower_global_average_pool, lower_log_sum_exp, lower_reduce
 from ago.ir.lowering.resample import lower_interpolate
 from ago.ir.nest import Buffer
@@ -39,11 +40,13 @@ LOWERINGS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "Expand": lower_movement("expand", movement.expand),
     "Gemm": lower_gemm,
     "GlobalAveragePool": lower_global_average_pool,
+    "Interleave": lower_interleave,
     "Interpolate": lower_interpolate,
     "LpPool": lower_lp_pool,
     "MatMul": lower_matmul,
     "MaxPool": lower_max_pool,
     "Pad": lower_pad,
+    "Rearrange": lower_rearrange,
     "ReduceL1": lower_reduce(reduction.L1),
     "ReduceL2": lower_reduce(reduction.L2),
     "ReduceLogSum": lower_reduce(reduction.LOG_SUM),

@@ -19,6 +19,7 @@ from ago.ir.ops import (
     normalise,
     padding,
     pool,
+    rearrange,
     recurrent,
     reduce,
     regions,
@@ -36,7 +37,7 @@ OPERATORS: dict[str, Operator] = {
     for family in (
         *(conv, matmul, einsum, elementwise, arithmetic, activation, compare),
         *(pool, reduce, normalise, movement, padding, blocks, resample, sampling, recurrent),
-        *(folds, indexing, regions, selection, sequences),
+        *(folds, indexing, rearrange, regions, selection, sequences),
     )
     for operator in family.OPERATORS
 }

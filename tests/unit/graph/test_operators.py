@@ -33,6 +33,12 @@ POOL = {
 GEMM = {"trans_a": 0, "trans_b": 0, "alpha": 1.0, "beta": 1.0}
 
 REFUSED = [
+    ("Rearrange", [(4, 3)], {"split": (2, 3), "perm": (0, 1), "shape": (2, 3)}, "cannot take"),
+    ("Rearrange", [(4, 3)], {"split": (4, 3), "perm": (0, 0), "shape": (4, 3)}, "does not reorder"),
+    ("Rearrange", [(4, 3)], {"split": (3, 4), "perm": (1, 0), "shape": (4, 3)}, "do not make up"),
+    ("Interleave", [(2, 4), (2, 5)], {"axis": 1, "start": 0, "count": 4}, "unlike shapes"),
+    ("Interleave", [(2, 4)], {"axis": 2, "start": 0, "count": 4}, "not an axis"),
+    ("Interleave", [(2, 4)], {"axis": 1, "start": 1, "count": 4}, "are not all inside"),
     ("Conv", [(1, 3, 8, 8)], CONV, "takes 2 to 3 inputs"),
     ("Conv", [(1, 3, 8, 8), (4, 2, 3, 3)], CONV, "does not fit the input's 3 channels"),
     ("Conv", [(1, 4, 8, 8), (3, 2, 3, 3)], {**CONV, "group": 2}, "cannot be split into 2"),
