@@ -17,6 +17,7 @@ from ago.frontend import load
 from ago.fuse import Plans
 from ago.inspection import is_watched
 from ago.ir.graph import Graph
+from ago.ir.work import Work
 from ago.options import Options
 from ago.partition import (
     DEFAULT_PARTITIONER,
@@ -27,7 +28,7 @@ from ago.partition import (
     one_by_one,
     summarise,
 )
-from ago.pipeline import Compilation, compile_graph
+from ago.pipeline import Compilation, Kernel, compile_graph
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.runtime.library import aligned_array
@@ -36,6 +37,7 @@ from ago.runtime.pool import Affinity, ThreadPool
 from ago.runtime.store import cached_artifact, open_library
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
+from ago.tune.machine import Machine, measure_machine
 
 if TYPE_CHECKING:
     import onnx
@@ -150,19 +152,24 @@ def _open(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of a compilation, as verification sees it."""
+    """One step of a compilation, as verification and profiles see it."""
 
     label: str
     nodes: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    work: Work
+
+
+@functools.cache
+def _machine() -> Machine:
+    """This machine's figures, measured once a process."""
+    return measure_machine()
 
 
 def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatomy:
     subgraphs = [kernel.subgraph for kernel in compilation.kernels]
-    steps = tuple(
-        _Step(str(s), tuple(node.name for node in s.nodes), s.inputs, s.outputs) for s in subgraphs
-    )
+    steps = tuple(_step(kernel) for kernel in compilation.kernels)
     places = {value: _place(slot) for value, slot in compilation.places.items()}
 
     def isolate(step: int) -> Net:
@@ -175,7 +182,13 @@ def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatom
     def plans() -> Plans:
         return compilation.plans
 
-    return Anatomy(graph, compilation.graph, steps, places, isolate, partition, plans)
+    return Anatomy(graph, compilation.graph, steps, places, isolate, partition, plans, _machine)
+
+
+def _step(kernel: Kernel) -> _Step:
+    part = kernel.subgraph
+    names = tuple(node.name for node in part.nodes)
+    return _Step(str(part), names, part.inputs, part.outputs, Work.of(kernel.lowered.program))
 
 
 def _extract(graph: Graph, subgraph: Subgraph) -> Graph:

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Graph, Node
-from ago.ir.nest import Stage
-from ago.ir.program import Program
-from ago.ir.value import Call
+from ago.ir.work import Work
 from ago.partition import Subgraph
 from ago.pipeline import Kernel
 
@@ -51,25 +49,14 @@ def workload_of(graph: Graph, kernel: Kernel) -> Workload:
         graph: The graph after all passes.
         kernel: A kernel of it.
     """
-    program = kernel.lowered.program
+    work = Work.of(kernel.lowered.program)
     return Workload(
         label=_label(graph, kernel.subgraph),
-        flop=sum(_flop(stage) for stage in program.stages),
-        read_bytes=_bytes(program, "input", "constant"),
-        written_bytes=_bytes(program, "output"),
+        flop=work.flop,
+        read_bytes=work.read_bytes,
+        written_bytes=work.written_bytes,
         decisions=_decisions(kernel),
     )
-
-
-def _flop(stage: Stage) -> int:
-    if stage.reduce is None:
-        return 0
-    product = isinstance(stage.value, Call) and stage.value.function == "mul"
-    return (2 if product else 1) * math.prod(axis.extent for axis in stage.axes)
-
-
-def _bytes(program: Program, *scopes: str) -> int:
-    return sum(4 * math.prod(b.shape) for b in program.buffers if b.scope in scopes)
 
 
 def _decisions(kernel: Kernel) -> str:

@@ -9,6 +9,7 @@ from ago.cli.group import AgoGroup
 from ago.cli.optimize import optimize_command
 from ago.cli.partition import partition_command
 from ago.cli.play import play_command
+from ago.cli.profile import profile_command
 from ago.cli.run import run_command
 from ago.cli.show import show_command
 from ago.cli.targets import targets_command
@@ -21,6 +22,7 @@ main = AgoGroup(
         optimize_command,
         run_command,
         verify_command,
+        profile_command,
         show_command,
         play_command,
         partition_command,

@@ -127,15 +127,14 @@ class Library:
         workspace: Bytes,
     ) -> None:
         """Run one subgraph, which reads and writes the workspace; arguments are those of `run`."""
-        arguments = self._pointers(inputs, outputs, weights, workspace)
-        self.check(f"{self.name}_step({index})", self._step(index, *arguments))
-
-    def _pointers(
-        self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
-    ) -> tuple[Any, Any, Any, Any]:
         session = Session(self, len(inputs), len(outputs), weights, workspace)
         session.point(inputs, outputs)
-        return session.arguments
+        session.step(index)
+
+    def entry_of_steps(self) -> Callable[..., int]:
+        """The function that runs one step, whose number comes in front of the arrays."""
+        step: Callable[..., int] = self._step
+        return step
 
     def entry(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
         """The function that runs the model, and its arguments in front of the arrays."""
@@ -186,6 +185,7 @@ class Session:
             ffi.cast("void *", workspace.ctypes.data),
         )
         self._run, self._front = library.entry()
+        self._step = library.entry_of_steps()
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Run the model once.
@@ -207,6 +207,19 @@ class Session:
                 code = self._run(*self._front, *self.arguments)
         if code:
             self._library.check(f"{self._library.name}_run", code)
+
+    def step(self, index: int) -> None:
+        """Run one subgraph on the arrays that `point` was given; it uses the calling thread alone.
+
+        Args:
+            index: Number of the step.
+
+        Raises:
+            DeviceError: The model refused its arguments.
+        """
+        code = self._step(index, *self.arguments)
+        if code:
+            self._library.check(f"{self._library.name}_step({index})", code)
 
     def point(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Let the tables of inputs and outputs point to arrays, which the caller keeps alive.

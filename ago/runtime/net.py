@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ago.errors import InputError
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.library import Library, Session, aligned_array
+from ago.runtime.profile import Profile, profile_steps
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 
 Array = npt.NDArray[Any]
@@ -123,6 +124,37 @@ class Net:
         arrays = check_inputs(infos, given)
         named = {info.name: array for info, array in zip(infos, arrays, strict=True)}
         return verify_net(self, self.anatomy, named)
+
+    def profile(
+        self,
+        inputs: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        rounds: int = 30,
+        seed: int = 0,
+    ) -> Profile:
+        """Time each step inside the model, on the calling thread, beside what the machine can do.
+
+        The first profile of a process measures the machine, which takes some seconds.
+
+        Args:
+            inputs: One array for each input; by default those of `random_inputs`.
+            rounds: How often the model runs; a step's time is that of its fastest run.
+            seed: Seed of the default inputs.
+
+        Returns:
+            Time, arithmetic, bytes and share of the roofline of each step; print it.
+
+        Raises:
+            InputError: See `run`; or there are no rounds.
+        """
+        if rounds < 1:
+            raise InputError(f"rounds={rounds}: expected at least 1")
+        infos = self.artifact.inputs
+        arrays = check_inputs(infos, inputs or random_inputs(infos, seed))
+        outputs = [np.empty(shape, dtype) for _, dtype, shape in self._outputs]
+        session = self._session()
+        session.point(arrays, outputs)
+        return profile_steps(session, self.artifact, self.anatomy, rounds)
 
     @property
     def anatomy(self) -> Anatomy:

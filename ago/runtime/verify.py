@@ -18,6 +18,7 @@ from ago.errors import VerificationError
 from ago.ir.evaluate import evaluate
 from ago.ir.graph import Graph
 from ago.ir.tensor import Layout, TensorType, numpy_dtype
+from ago.ir.work import Work
 from ago.runtime.artifact import TensorInfo
 from ago.runtime.library import aligned_array
 
@@ -34,8 +35,15 @@ Array = npt.NDArray[Any]
 Reference = Mapping[str, Array]
 
 
+class Bounds(Protocol):
+    """What one core of a machine could do at best."""
+
+    def least_seconds(self, work: Work) -> float:
+        """The least time in which it could do some work."""
+
+
 class StepView(Protocol):
-    """What verification needs to know of one step of a compiled model."""
+    """What verification and profiles need to know of one step of a compiled model."""
 
     @property
     def label(self) -> str:
@@ -53,6 +61,10 @@ class StepView(Protocol):
     def outputs(self) -> tuple[str, ...]:
         """Values it writes."""
 
+    @property
+    def work(self) -> Work:
+        """What it computes and touches."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -69,7 +81,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """The inside of a compiled model, as verification sees it.
+    """The inside of a compiled model, as verification and profiles see it.
 
     Attributes:
         original: The graph as it was given.
@@ -79,6 +91,7 @@ class Anatomy:
         isolate: Compiles the operators of a step one by one, as a model of their own.
         partition: Makes a printable summary of the subgraphs.
         plans: Makes a printable summary of what shares a loop nest.
+        bounds: Measures what this machine could do at best.
     """
 
     original: Graph
@@ -88,6 +101,7 @@ class Anatomy:
     isolate: Callable[[int], Net]
     partition: Callable[[], object]
     plans: Callable[[], object]
+    bounds: Callable[[], Bounds]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ago.ir.work import Work
 from ago.runtime.library import aligned_array
 from ago.runtime.native import load_native
 from ago.runtime.sources import csrc_path
@@ -75,6 +76,17 @@ class Machine:
     def peak(self) -> float:
         """FLOP a second of the host's instruction set."""
         return self.peaks[self.host.isa]
+
+    def least_seconds(self, work: Work) -> float:
+        """Time in which the host's instruction set could do some work at best.
+
+        Either the arithmetic takes as long, or its data, from the level in which they all fit.
+
+        Args:
+            work: What is computed and touched.
+        """
+        level = self.level_of(work.read_bytes + work.written_bytes)
+        return max(work.flop / self.peak, level.seconds(work.read_bytes, work.written_bytes))
 
     def level_of(self, nbytes: float) -> Level:
         """The level in which data of so many bytes live when they are used again and again."""

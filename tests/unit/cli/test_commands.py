@@ -25,7 +25,7 @@ def test_the_package_is_a_program() -> None:
     assert done.stdout.startswith("name ")
 
 
-@pytest.mark.parametrize("command", ["optimize", "run", "verify", "show", "targets"])
+@pytest.mark.parametrize("command", ["optimize", "run", "verify", "profile", "show", "targets"])
 def test_help_of_a_command(invoke, command: str) -> None:
     assert command in invoke("--help").stdout
     result = invoke(command, "-h")
@@ -66,6 +66,15 @@ def test_optimize_writes_all_that_a_user_needs(invoke, model: Path, tmp_path: Pa
     assert {f"{name}.c", f"{name}.h", f"{name}.weights", "ago_runtime.h", "ago_mem.c"} <= written
     assert any(file.startswith(f"lib{name}.") for file in written)
     assert (out / f"{name}.weights").stat().st_size == summary["weights_bytes"]
+
+
+def test_profile_prints_a_line_a_step(invoke, model: Path) -> None:
+    arguments = ("profile", model, "--dim", "batch=1", "--rounds", 1)
+    report = json.loads(invoke(*arguments, "--json").stdout)
+    assert report["rounds"] == 1
+    lines = invoke(*arguments).stdout.splitlines()
+    assert len(lines) == len(report["steps"]) + 3
+    assert "Conv" in report["operators_estimated"]
 
 
 def test_run_takes_and_writes_arrays(invoke, model: Path, tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""What a naive program computes and touches, counted: the same whatever its schedule.
+
+Read `Work` first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ago.ir.functions import SLOW
+from ago.ir.nest import Stage
+from ago.ir.program import Program
+from ago.ir.value import Call, functions
+
+_SLOW_STEPS = 24
+"""Multiply-adds that take as long as one of the functions that are polynomials."""
+
+_STORE_STEPS = 4
+"""Multiply-adds that take as long as to load and store one element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one step of a model.
+
+    Attributes:
+        flop: Operations of its reductions: two a multiply-add, one for other reductions.
+        read_bytes: Size of its inputs and constants.
+        written_bytes: Size of its outputs.
+        shares: Each graph node's estimated share of the time, by name; they add up to 1.
+    """
+
+    flop: int
+    read_bytes: int
+    written_bytes: int
+    shares: Mapping[str, float]
+
+    @staticmethod
+    def of(program: Program) -> Work:
+        """The work of a naive program."""
+        effort: defaultdict[str, float] = defaultdict(float)
+        for stage in program.stages:
+            effort[stage.origin] += _effort(stage)
+        if program.extern is not None:
+            effort[program.extern.origin] += 1.0
+        total = sum(effort.values()) or 1.0
+        return Work(
+            flop=sum(stage_flop(stage) for stage in program.stages),
+            read_bytes=_nbytes(program, "input", "constant"),
+            written_bytes=_nbytes(program, "output"),
+            shares={node: part / total for node, part in effort.items()},
+        )
+
+
+def stage_flop(stage: Stage) -> int:
+    """Operations of a reduction: two for each element of a sum of products, else one; 0 of a map.
+
+    Args:
+        stage: Any stage.
+    """
+    if stage.reduce is None:
+        return 0
+    product = isinstance(stage.value, Call) and stage.value.function == "mul"
+    return (2 if product else 1) * _points(stage)
+
+
+def _points(stage: Stage) -> int:
+    return math.prod(axis.extent for axis in stage.axes)
+
+
+def _effort(stage: Stage) -> float:
+    """Roughly what a stage costs, in multiply-adds."""
+    calls = list(functions(stage.value))
+    slow = sum(name in SLOW for name in calls)
+    plain = 1 if stage.reduce else _STORE_STEPS + len(calls) - slow
+    return float(_points(stage) * (plain + _SLOW_STEPS * slow))
+
+
+def _nbytes(program: Program, *scopes: str) -> int:
+    return sum(buffer.nbytes for buffer in program.buffers if buffer.scope in scopes)
