@@ -224,8 +224,11 @@ def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tupl
     if part is None:
         return
     long = [a for a in output.axes if a.extent > 1 and a.name != part.tile_axis]
+    scalar = part.tile_axis if reduction is not None and part.lane_axis is None else None
     for axis in output.axes:
         least = 1
+        if axis.name == scalar:
+            continue
         if axis.name == part.lane_axis:
             least = max(target.lanes, target.line_bytes // 4)
         elif axis.name == part.row_axis:

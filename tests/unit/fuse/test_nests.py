@@ -53,6 +53,18 @@ def test_a_stage_that_two_others_read_joins_the_one_that_they_become():
     keeps_outputs(program, schedule.program)
 
 
+def test_no_nest_shares_the_axis_of_scalar_tiles():
+    b = GraphBuilder()
+    x = b.input("x", (2, 16, 64))
+    program = program_of(b.build(b.relu(b.apply("ReduceSum", x, axes=(2,), keepdims=0))))
+    plans = ranked(program)[1].plans
+    nests = {(nest.output, nest.axis) for ranking in plans for nest in ranking.plan.nests}
+    assert ("result", "c") not in nests
+    for ranking in plans:
+        pick = Choose(lambda plans, plan=ranking.plan: str(plan))
+        assert sketch_program(program, AVX2, pick).fusion.taken.plan == ranking.plan
+
+
 @pytest.mark.parametrize("block", [1, 2, 3])
 def test_a_ring_of_the_window(program, block):
     plan = by_rows(program, block)
