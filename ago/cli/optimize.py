@@ -79,8 +79,9 @@ class Summary:
 def optimize_command(request: Request, out: Path | None) -> None:
     """Compile MODEL and say what came out.
 
-    MODEL is an ONNX file, or the name of a built-in network with random weights: mobilenet_v2 or
-    tiny_mobilenet. Without -o the compiled library stays in the cache, where `ago run` finds it.
+    MODEL is an ONNX file, or the name of a built-in network with random weights, such as
+    mobilenet_v2 or bert_tiny. Without -o the compiled library stays in the cache, where `ago run`
+    finds it.
     """
     start = time.perf_counter()
     graph = request.load()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ago.frontend.builder import GraphBuilder, Value
 from ago.ir.graph import Graph
-from ago.models.weights import Weights
+from ago.models.layers import Layers
 
 # Expansion factor, output channels, blocks, stride of the first block.
 Stage = tuple[int, int, int, int]
@@ -43,8 +42,8 @@ def mobilenet_v2(
     """
     stages = [(t, _scaled(c, width), n, s) for t, c, n, s in _STAGES]
     head = _scaled(1280, max(width, 1.0))
-    network = _Network("mobilenet_v2", seed)
-    return network.build((batch, 3, size, size), _scaled(32, width), stages, head, classes)
+    layers = Layers("mobilenet_v2", seed)
+    return _build(layers, (batch, 3, size, size), _scaled(32, width), stages, head, classes)
 
 
 def tiny_mobilenet(seed: int = 0, batch: int = 1, size: int = 32, classes: int = 10) -> Graph:
@@ -59,77 +58,36 @@ def tiny_mobilenet(seed: int = 0, batch: int = 1, size: int = 32, classes: int =
     Returns:
         A graph from `input: f32[batch,3,size,size]` to `output: f32[batch,classes]`.
     """
-    network = _Network("tiny_mobilenet", seed)
-    return network.build((batch, 3, size, size), 8, _TINY_STAGES, 40, classes)
+    layers = Layers("tiny_mobilenet", seed)
+    return _build(layers, (batch, 3, size, size), 8, _TINY_STAGES, 40, classes)
 
 
-class _Network:
-    """Emits the layers of one network."""
-
-    def __init__(self, name: str, seed: int) -> None:
-        self._builder = GraphBuilder(name)
-        self._weights = Weights(seed)
-
-    def build(
-        self,
-        shape: tuple[int, int, int, int],
-        stem: int,
-        stages: Sequence[Stage],
-        head: int,
-        classes: int,
-    ) -> Graph:
-        """Return the graph for an input of `shape`."""
-        b = self._builder
-        x = b.input("input", shape)
-        x = self._layer("features.0", x, stem, kernel=3, stride=2)
-        number = 1
-        for expansion, channels, blocks, stride in stages:
-            for block in range(blocks):
-                name = f"features.{number}"
-                x = self._block(name, x, channels, stride if block == 0 else 1, expansion)
-                number += 1
-        x = self._layer(f"features.{number}", x, head, kernel=1)
-        x = b.flatten(b.global_average_pool(x, name="pool"), name="flatten")
-        weight = self._weights.he(classes, head)
-        bias = self._weights.near(0.0, classes)
-        return b.build(b.gemm(x, weight, bias, trans_b=True, name="output"))
-
-    def _block(self, name: str, x: Value, channels: int, stride: int, expansion: int) -> Value:
-        """Expand, filter each channel, project; add the input where shapes allow it."""
-        hidden = x.shape[1] * expansion
-        y = x
-        if expansion != 1:
-            y = self._layer(f"{name}.expand", y, hidden, kernel=1)
-        y = self._layer(f"{name}.depthwise", y, hidden, kernel=3, stride=stride, group=hidden)
-        y = self._layer(f"{name}.project", y, channels, kernel=1, activation=False)
-        if stride == 1 and x.shape[1] == channels:
-            y = self._builder.add(x, y, name=f"{name}.add")
-        return y
-
-    def _layer(
-        self,
-        name: str,
-        x: Value,
-        channels: int,
-        *,
-        kernel: int,
-        stride: int = 1,
-        group: int = 1,
-        activation: bool = True,
-    ) -> Value:
-        """Convolution, batch normalisation and, if asked for, ReLU6."""
-        b, w = self._builder, self._weights
-        weight = w.he(channels, x.shape[1] // group, kernel, kernel)
-        x = b.conv(x, weight, strides=stride, pads=kernel // 2, group=group, name=f"{name}.conv")
-        x = b.batch_norm(
-            x,
-            w.near(1.0, channels),
-            w.near(0.0, channels),
-            w.near(0.0, channels),
-            w.near(1.0, channels),
-            name=f"{name}.norm",
-        )
-        return b.relu6(x, name=f"{name}.relu6") if activation else x
+def _build(
+    layers: Layers,
+    shape: tuple[int, int, int, int],
+    stem: int,
+    stages: Sequence[Stage],
+    head: int,
+    classes: int,
+) -> Graph:
+    b = layers.builder
+    x = b.input("input", shape)
+    x = layers.conv_norm("features.0", x, stem, kernel=3, stride=2, activation="relu6")
+    number = 1
+    for expansion, channels, blocks, stride in stages:
+        for block in range(blocks):
+            x = layers.inverted_residual(
+                f"features.{number}",
+                x,
+                channels,
+                expansion=expansion,
+                stride=stride if block == 0 else 1,
+                activation="relu6",
+            )
+            number += 1
+    x = layers.conv_norm(f"features.{number}", x, head, activation="relu6")
+    x = b.flatten(b.global_average_pool(x, name="pool"), name="flatten")
+    return layers.classify(x, classes)
 
 
 def _scaled(channels: int, width: float) -> int:

@@ -23,9 +23,13 @@ class Weights:
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def he(self, *shape: int) -> Weight:
-        """Return `[outputs, inputs...]` from a normal distribution of variance 2 / inputs."""
-        spread = math.sqrt(2.0 / math.prod(shape[1:]))
+    def scaled(self, *shape: int, gain: float = 1.0) -> Weight:
+        """Return `[outputs, inputs...]` from a normal distribution of variance gain / inputs."""
+        spread = math.sqrt(gain / math.prod(shape[1:]))
+        return self.normal(*shape, spread=spread)
+
+    def normal(self, *shape: int, spread: float) -> Weight:
+        """Return numbers from a normal distribution around 0 with that standard deviation."""
         return self._rng.normal(0.0, spread, shape).astype(np.float32)
 
     def near(self, centre: float, count: int, spread: float = 0.1) -> Weight:

@@ -14,7 +14,7 @@ from onnx import helper
 
 import ago
 from ago.cli import main
-from ago.models import tiny_mobilenet
+from ago.models import MODELS, tiny_mobilenet
 from ago.runtime.toolchain import find_toolchain
 from ago.target import TARGETS
 from tests.support.onnx_models import make_model
@@ -117,10 +117,12 @@ def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:
     assert float(done.stdout) == pytest.approx(float(expected[0, 0]), abs=1e-6)
 
 
-def test_claimed_operators_and_targets_are_true() -> None:
+def test_claimed_operators_networks_and_targets_are_true() -> None:
     (claim,) = re.findall(r"^\| operators \| .*\[(\d+) of the (\d+)\]", README, re.MULTILINE)
     table = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     assert "{} of {} pass".format(*claim) in table
     assert "0 are wrong" in table
     (row,) = re.findall(r"^\| targets \| (.*)$", README, re.MULTILINE)
     assert set(re.findall(r"`([\w-]+)`", row)) == {*TARGETS, "host"}
+    (row,) = re.findall(r"^\| networks with random weights \| (.*)$", README, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == MODELS.keys()
