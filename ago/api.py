@@ -169,7 +169,7 @@ def _machine() -> Machine:
 
 def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatomy:
     subgraphs = [kernel.subgraph for kernel in compilation.kernels]
-    steps = tuple(_step(kernel) for kernel in compilation.kernels)
+    steps = tuple(_step(compilation.graph, kernel) for kernel in compilation.kernels)
     places = {value: _place(slot) for value, slot in compilation.places.items()}
 
     def isolate(step: int) -> Net:
@@ -185,10 +185,13 @@ def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatom
     return Anatomy(graph, compilation.graph, steps, places, isolate, partition, plans, _machine)
 
 
-def _step(kernel: Kernel) -> _Step:
-    part = kernel.subgraph
+def _step(graph: Graph, kernel: Kernel) -> _Step:
+    part, lowered = kernel.subgraph, kernel.lowered
     names = tuple(node.name for node in part.nodes)
-    return _Step(str(part), names, part.inputs, part.outputs, Work.of(kernel.lowered.program))
+    kinds = {buffer: graph.type_of(value) for buffer, value in lowered.values.items()}
+    sizes = {buffer: replace(kind, layout=None).nbytes for buffer, kind in kinds.items()}
+    work = Work.of(lowered.program, sizes)
+    return _Step(str(part), names, part.inputs, part.outputs, work)
 
 
 def _extract(graph: Graph, subgraph: Subgraph) -> Graph:

@@ -39,8 +39,14 @@ class Work:
     shares: Mapping[str, float]
 
     @staticmethod
-    def of(program: Program) -> Work:
-        """The work of a naive program."""
+    def of(program: Program, parts: Mapping[str, int] | None = None) -> Work:
+        """The work of a naive program.
+
+        Args:
+            program: The program.
+            parts: Bytes of its inputs and outputs that are part of a wider buffer, or rounded up,
+                by name.
+        """
         effort: defaultdict[str, float] = defaultdict(float)
         for stage in program.stages:
             effort[stage.origin] += _effort(stage)
@@ -49,8 +55,8 @@ class Work:
         total = sum(effort.values()) or 1.0
         return Work(
             flop=sum(stage_flop(stage) for stage in program.stages),
-            read_bytes=_nbytes(program, "input", "constant"),
-            written_bytes=_nbytes(program, "output"),
+            read_bytes=_nbytes(program, parts or {}, "input", "constant"),
+            written_bytes=_nbytes(program, parts or {}, "output"),
             shares={node: part / total for node, part in effort.items()},
         )
 
@@ -79,5 +85,6 @@ def _effort(stage: Stage) -> float:
     return float(_points(stage) * (plain + _SLOW_STEPS * slow))
 
 
-def _nbytes(program: Program, *scopes: str) -> int:
-    return sum(buffer.nbytes for buffer in program.buffers if buffer.scope in scopes)
+def _nbytes(program: Program, parts: Mapping[str, int], *scopes: str) -> int:
+    found = (buffer for buffer in program.buffers if buffer.scope in scopes)
+    return sum(parts.get(buffer.name, buffer.nbytes) for buffer in found)

@@ -93,5 +93,6 @@ def test_work_of_a_product():
     assert work.flop == 2 * 4 * 16 * 5
     assert work.written_bytes == 4 * 4 * 16
     assert work.read_bytes == 4 * (4 * 5 + 5 * 16)
+    assert Work.of(program, {"A": 100}).read_bytes == 100 + 4 * 5 * 16
     assert sum(work.shares.values()) == pytest.approx(1.0)
     assert [stage_flop(stage) for stage in program.stages] == [work.flop]
