@@ -14,7 +14,9 @@ from ago.cli.console import print_json, progress_bar
 from ago.cli.group import examples
 from ago.cli.steps import find_step, step_options
 from ago.inspection import Scheduled, primitive_texts
+from ago.ir.graph import Graph
 from ago.partition import DEFAULT_PARTITIONER, find_partitioner
+from ago.passes import report_movement
 from ago.pipeline import Kernel, compile_graph, compile_subgraph, run_passes
 from ago.schedule.trace import PRIMITIVES
 
@@ -28,7 +30,14 @@ _KERNEL_TEXTS: Mapping[str, Callable[[Kernel], str]] = {
 }
 """The stages at which each subgraph has a text of its own."""
 
-_STAGES = ("import", "graph", "partition", *_KERNEL_TEXTS)
+_GRAPH_VALUES: Mapping[str, Callable[[Graph], object]] = {
+    "graph": lambda graph: graph,
+    "movement": report_movement,
+    "partition": find_partitioner(DEFAULT_PARTITIONER),
+}
+"""What is printed of a graph after all passes."""
+
+_STAGES = ("import", *_GRAPH_VALUES, *_KERNEL_TEXTS)
 
 
 @click.command(
@@ -46,7 +55,8 @@ _STAGES = ("import", "graph", "partition", *_KERNEL_TEXTS)
 @click.option(
     "--after",
     type=click.Choice(_STAGES),
-    help="import: the graph as read. graph: after all graph passes. partition: its subgraphs. "
+    help="import: the graph as read. graph: after all graph passes. "
+    "movement: which operators still move elements, and why. partition: its subgraphs. "
     "plan: what shares a loop nest in each, and why. "
     "nest: naive loop nests. trace: the schedule as data. script: the schedule as a Python script. "
     "schedule: the scheduled nests. c: the C code.",
@@ -84,7 +94,7 @@ def _graph_text(request: Request, after: str) -> str:
     if after == "import":
         return str(graph)
     graph = run_passes(graph, request.options.target)
-    return str(graph if after == "graph" else find_partitioner(DEFAULT_PARTITIONER)(graph))
+    return str(_GRAPH_VALUES[after](graph))
 
 
 def _show(request: Request, after: str, text: str) -> None:

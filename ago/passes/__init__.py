@@ -13,10 +13,12 @@ from ago.passes.fold_gemm import fold_gemm
 from ago.passes.fuse_clips import fuse_clips
 from ago.passes.layouts import choose_layouts
 from ago.passes.memory_views import is_view
+from ago.passes.movement_report import MovementReport, report_movement
 from ago.passes.recognise_activations import recognise_activations
 from ago.passes.recognise_layer_norm import recognise_layer_norm
 
 __all__ = [
+    "MovementReport",
     "choose_layouts",
     "compose_movement",
     "eliminate_identities",
@@ -28,4 +30,5 @@ __all__ = [
     "is_view",
     "recognise_activations",
     "recognise_layer_norm",
+    "report_movement",
 ]

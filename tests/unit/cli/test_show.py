@@ -11,6 +11,7 @@ import pytest
     [
         ("import", "GlobalAveragePool(act)"),
         ("graph", "Conv(image"),
+        ("movement", "operators only move elements"),
         ("partition", "Conv → Clip"),
         ("nest", "for "),
         ("trace", "trace of "),
