@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ago.codegen.barriers import factor_depths, window_turns
 from ago.codegen.ctext import float_literal, index_text, literal
 from ago.codegen.elements import apply_text
 from ago.codegen.tree import (
@@ -59,8 +60,9 @@ class BlockPrinter:
         self._named: dict[int, str] = {}
         self._uses = _count_uses(block)
         self._kinds = _node_kinds(block, printer)
-        self._depths = _factor_depths(block)
+        self._depths = factor_depths(block)
         self._depth = 0
+        self._turns = window_turns(block, self._uses)
 
     def print(self) -> None:
         """Print its actions in order, each with the values that it needs."""
@@ -101,8 +103,8 @@ class BlockPrinter:
         ):
             return text
         printer = self._printer
-        if self._depths.get(position, 0) > self._depth:
-            self._depth = self._depths[position]
+        if self._depths.get(position, 0) > self._depth or position in self._turns:
+            self._depth = self._depths.get(position, self._depth)
             printer.line("ago_keep_order();")
         name = printer.names.new(self._hint(node))
         printer.line(f"const {printer.type_of(self._kinds[position])} {name} = {text};")
@@ -193,27 +195,6 @@ class BlockPrinter:
             return rows["fma"].c(self._use(a), self._use(b), self._use(c))
         vector = self._use(factor.vector)
         return rows[f"fma_lane.{factor.lane}"].c(self._use(a), vector, self._use(c))
-
-
-def _factor_depths(block: Block) -> dict[int, int]:
-    """How many vectors of factors come before each in a run of neighbours, by the load's position.
-
-    Where a block holds several steps' factors, a compiler would load the later ones early and run
-    out of registers; a barrier in front of each next depth keeps them where they are used.
-    """
-    found: dict[tuple[int, int, int], int] = {}
-    for node in block.nodes:
-        if isinstance(node, Lane):
-            load = block.nodes[node.vector]
-            if isinstance(load, Load):
-                found[load.pointer, load.version, load.offset] = node.vector
-    depths: dict[int, int] = {}
-    for pointer, version, offset in sorted(found):
-        load = block.nodes[found[pointer, version, offset]]
-        assert isinstance(load, Load)
-        before = found.get((pointer, version, offset - load.lanes))
-        depths[found[pointer, version, offset]] = 0 if before is None else depths[before] + 1
-    return depths
 
 
 def _bare(text: str) -> str:

@@ -50,6 +50,7 @@ void depthwise(const float *restrict X, float *restrict R, const float *restrict
                 C_4 = vfmaq_f32(C_4, X_v_3, W_packed_v);
                 C_4 = vfmaq_f32(C_4, X_v_4, W_packed_v_1);
                 C_4 = vfmaq_f32(C_4, vld1q_f32(X_p_2 + 48), W_packed_v_2);
+                ago_keep_order();
                 const float32x4_t W_packed_v_3 = vld1q_f32(W_packed_p + 12);
                 C_0 = vfmaq_f32(C_0, vld1q_f32(X_p_2 + 88), W_packed_v_3);
                 const float32x4_t X_v_5 = vld1q_f32(X_p_2 + 96);
@@ -73,6 +74,7 @@ void depthwise(const float *restrict X, float *restrict R, const float *restrict
                 C_4 = vfmaq_f32(C_4, X_v_8, W_packed_v_3);
                 C_4 = vfmaq_f32(C_4, X_v_9, W_packed_v_4);
                 C_4 = vfmaq_f32(C_4, vld1q_f32(X_p_2 + 136), W_packed_v_5);
+                ago_keep_order();
                 const float32x4_t W_packed_v_6 = vld1q_f32(W_packed_p + 24);
                 C_0 = vfmaq_f32(C_0, vld1q_f32(X_p_2 + 176), W_packed_v_6);
                 const float32x4_t X_v_10 = vld1q_f32(X_p_2 + 184);

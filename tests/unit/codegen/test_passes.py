@@ -2,9 +2,11 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 
+from ago.codegen.barriers import window_turns
 from ago.codegen.breakpoints import Scope, crossings, kinks, steps
 from ago.codegen.interleave import interleave
 from ago.codegen.invariants import keep_loads
@@ -212,3 +214,29 @@ def test_a_rest_is_stored_as_a_part_of_a_vector():
 )
 def test_what_cannot_be_interleaved_stays(block):
     assert interleave((block,), POINTERS, 4) == (block,)
+
+
+def test_a_window_turns_where_its_weights_are_done_with():
+    """Two rows of a window, each with two weights that six accumulators share."""
+    nodes: list[Node] = []
+    actions: list[Assign] = []
+    for row in range(2):
+        weights = []
+        for tap in range(2):
+            weights.append(len(nodes))
+            nodes.append(Load(0, 8 * (2 * row + tap), 8))
+        for x in range(6):
+            for tap in range(2):
+                nodes.append(Load(1 + row, 8 * (x + tap), 8))
+                nodes.append(Register(f"a{x}", vector=True, version=2 * row + tap))
+                load = len(nodes) - 2
+                nodes.append(Apply("fma", (load, weights[tap], load + 1), vector=True))
+                actions.append(Assign(f"a{x}", len(nodes) - 1, "conv"))
+    block = Block(tuple(nodes), tuple(actions))
+    uses = [6 if isinstance(n, Load) and n.pointer == 0 else 1 for n in nodes]
+    second_row = [k for k, n in enumerate(nodes) if n == Load(0, 16, 8)]
+    assert window_turns(block, uses) == frozenset(second_row)
+    few = [1] * len(nodes)
+    assert window_turns(block, few) == frozenset()
+    shared = replace(block, nodes=(*nodes, Broadcast(0, 0)))
+    assert window_turns(shared, [*uses, 1]) == frozenset()
