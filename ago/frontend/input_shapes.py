@@ -55,6 +55,24 @@ def input_types(
     return types
 
 
+def replaced_extents(model: RawModel, types: Mapping[str, TensorType]) -> str:
+    """Return the file's fixed shapes that `types` replace, for a message; empty if there are none.
+
+    Args:
+        model: The model.
+        types: The types of its inputs, of `input_types`.
+    """
+    replaced = [
+        f"input {entry.name!r} to {list(entry.dims or ())}"
+        for entry in model.inputs
+        if any(
+            isinstance(before, int) and before != after
+            for before, after in zip(entry.dims or (), types[entry.name].shape, strict=False)
+        )
+    ]
+    return ", ".join(replaced)
+
+
 def fix_inputs(model: RawModel, constants: Mapping[str, npt.ArrayLike]) -> RawModel:
     """Return a model some of whose inputs have become weights.
 

@@ -15,7 +15,7 @@ from ago.errors import ElementTypeError, ModelError, UnsupportedError
 from ago.frontend.control import unfold
 from ago.frontend.draft import GraphDraft
 from ago.frontend.folding import fold, fold_type, require_constant
-from ago.frontend.input_shapes import fix_inputs, input_types
+from ago.frontend.input_shapes import fix_inputs, input_types, replaced_extents
 from ago.frontend.onnx_file import read_model
 from ago.frontend.onnx_functions import function_body
 from ago.frontend.onnx_nodes import unknown_attributes
@@ -69,7 +69,17 @@ def import_model(
     raw: RawModel, dims: Mapping[str, int] = _NONE, shapes: Mapping[str, Sequence[int]] = _NONE
 ) -> Graph:
     """Import what was read of a model; see `load`."""
-    return _Import(raw, input_types(raw, dims, shapes)).run()
+    inputs = input_types(raw, dims, shapes)
+    try:
+        return _Import(raw, inputs).run()
+    except ModelError as error:
+        replaced = replaced_extents(raw, inputs)
+        if not replaced:
+            raise
+        raise ModelError(
+            f"{error}\n  the file fixes {replaced}, and may hold numbers made from that: "
+            "export the model with open dimensions to give them other sizes"
+        ) from error
 
 
 class _Import:

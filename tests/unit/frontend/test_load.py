@@ -202,6 +202,25 @@ def test_shapes_override_static_extents():
     assert graph.types["y"].shape == (2, 4, 3, 5)
 
 
+def test_numbers_made_from_a_static_extent_are_suspected_where_it_is_replaced():
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], name="fold")]
+    model = make_model(nodes, {"x": (1, 4, 6)}, ["y"], {"shape": np.array([2, 2, 6])})
+    with pytest.raises(ModelError) as error:
+        load(model, shapes={"x": (1, 4, 3)})
+    assert "node 'fold' (Reshape)" in str(error.value)
+    assert "the file fixes input 'x' to [1, 4, 6]" in str(error.value)
+    assert "export the model with open dimensions" in str(error.value)
+
+
+def test_a_file_that_is_wrong_at_its_own_sizes_gets_no_such_hint():
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], name="fold")]
+    model = make_model(nodes, {"x": (1, "width")}, ["y"], {"shape": np.array([2, 2])})
+    with pytest.raises(ModelError) as error:
+        load(model, shapes={"x": (1, 5)})
+    assert "node 'fold' (Reshape)" in str(error.value)
+    assert "open dimensions" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
