@@ -506,12 +506,12 @@ def test_an_input_without_elements_stays_an_input():
     assert [node.inputs for node in graph.nodes] == [("x",)]
 
 
-def test_a_used_second_output_is_reported():
-    node = helper.make_node("MaxPool", ["x"], ["a", "where"], kernel_shape=[2, 2])
-    model = make_model([node], {"x": (1, 1, 4, 4)}, ["a"])
-    assert load(model).nodes[0].op == "MaxPool"
-    model.graph.output.append(helper.make_tensor_value_info("where", TensorProto.INT64, None))
-    with pytest.raises(UnsupportedError, match="the output 'where' is used"):
+def test_a_used_output_that_the_operator_does_not_have_is_reported():
+    node = helper.make_node("Relu", ["x"], ["a", "extra"])
+    model = make_model([node], {"x": (1, 4)}, ["a"])
+    assert load(model).nodes[0].op == "Relu"
+    model.graph.output.append(helper.make_tensor_value_info("extra", TensorProto.FLOAT, None))
+    with pytest.raises(UnsupportedError, match="the output 'extra' is used; only the first one"):
         load(model)
 
 
