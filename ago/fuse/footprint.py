@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ago.fuse.pieces import Piece
 from ago.fuse.rules import broken
-from ago.fuse.shape import guarded_axes, stage_loads
+from ago.fuse.shape import guarded_axes, roles, shares_operand, stage_loads
 from ago.ir.bounds import interval
 from ago.ir.index import Index, Var, variables
 from ago.ir.nest import Stage
@@ -122,7 +122,7 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
     """The axes in front of `axis` that may stay outside the shared loop.
 
     Every producer moves with such an axis position by position: each run of the shared loop works
-    on a part of its own.
+    on a part of its own. No register tile takes its rows from it, which would be single ones then.
 
     Args:
         program: A naive program after `find_pieces`.
@@ -137,8 +137,20 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
             known = footprints(program, pieces, other.name, 1, ())
             if not all(_follows(program.stage(name), f) for name, f in known.items()):
                 break
+            if any(_takes_rows(program, piece, other.name, known) for piece in pieces):
+                break
         found.append(other.name)
     return tuple(found)
+
+
+def _takes_rows(program: Program, piece: Piece, axis: str, known: Mapping[str, Footprint]) -> bool:
+    """Whether a piece's register tiles have rows along what is, in the last piece, an axis."""
+    if piece.reduction is None:
+        return False
+    output, reduction = program.stage(piece.output), program.stage(piece.reduction)
+    part, found = roles(program, output, reduction, 1), known.get(piece.output)
+    own = axis if found is None else moving_axis(output, found)
+    return part is not None and part.row_axis == own and shares_operand(output, reduction, own)
 
 
 def _follows(stage: Stage, found: Footprint) -> bool:

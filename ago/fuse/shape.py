@@ -25,8 +25,9 @@ class Roles:
         lane_axis: Axis of `output` that is vectorised; None where no axis suits.
         tile_axis: Axis of `output` tiled innermost: the vectorised one, or where none suits the
             innermost that the reduction shares; None in a scalar.
-        row_axis: Another axis of `output`, tiled by rows, longer than 1 if there is one; None if
-            it has no other.
+        row_axis: Another axis of `output`, tiled by rows; None if it has no other. It is longer
+            than 1 if there is one, and along it an operand of the reduction is the same, as the
+            weights are.
     """
 
     output: Stage
@@ -77,8 +78,25 @@ def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) 
     if reduction is not None and not shared:
         return None
     tiled = lane or (shared[-1] if shared else None)
-    others = sorted((a for a in output.axes if a.name != tiled), key=lambda a: a.extent > 1)
+    others = sorted(
+        (a for a in output.axes if a.name != tiled),
+        key=lambda a: (a.extent > 1, shares_operand(output, reduction, a.name)),
+    )
     return Roles(output, reduction, lane, tiled, others[-1].name if others else None)
+
+
+def shares_operand(output: Stage, reduction: Stage | None, axis: str | None) -> bool:
+    """Whether the elements of a reduction along an axis of the output have an operand in common."""
+    if reduction is None or axis is None:
+        return False
+    inner = reduction_axis(output, reduction, axis)
+    if inner is None:
+        return False
+    loop = reduction.loop(inner)
+    return any(
+        not any(loop in variables(index) for index in load.index)
+        for load, _ in loads(reduction.value)
+    )
 
 
 def _lane_axis(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> str | None:

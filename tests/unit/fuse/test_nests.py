@@ -6,6 +6,7 @@ import pytest
 from ago.autoschedule import sketch_program
 from ago.frontend import GraphBuilder
 from ago.fuse import FusionPlan, Nest, Placement, fuse, rank_plans
+from ago.fuse.footprint import outer_axes
 from ago.fuse.pieces import find_pieces
 from ago.ir.verify import verify
 from ago.schedule.trace import Schedule
@@ -53,6 +54,20 @@ def test_a_stage_that_two_others_read_joins_the_one_that_they_become():
     keeps_outputs(program, schedule.program)
 
 
+def test_the_rows_of_register_tiles_stay_inside_a_nest():
+    b = GraphBuilder()
+    x, v = b.input("x", (2, 16, 3, 32)), b.input("v", (2, 3, 32, 16))
+    heads = b.apply("Transpose", b.apply("Sigmoid", x), perm=(0, 2, 1, 3))
+    product = b.apply("Transpose", b.matmul(heads, v), perm=(0, 2, 1, 3))
+    program = program_of(b.build(b.relu(b.reshape(product, (2, 16, 48)))))
+    schedule = Schedule(program)
+    pieces = find_pieces(schedule)
+    batch, row, head, column = (a.name for a in schedule.program.stages[-1].axes)
+    assert outer_axes(schedule.program, pieces, row) == (batch,)
+    assert outer_axes(schedule.program, pieces, head) == (batch,)
+    assert outer_axes(schedule.program, pieces, column) == (batch,)
+
+
 def test_no_nest_shares_the_axis_of_scalar_tiles():
     b = GraphBuilder()
     x = b.input("x", (2, 16, 64))
@@ -95,7 +110,7 @@ def test_each_axis_can_be_shared(program, axis):
 def test_every_plan_is_scheduled_as_it_says(program):
     offered = []
     sketch_program(program, AVX2, Choose(lambda plans: offered.extend(plans) or plans[0]))
-    assert len(offered) > 4
+    assert len(offered) > 3
     for plan in offered:
         made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: plan))
         assert str(made.fusion.taken.plan) == plan
