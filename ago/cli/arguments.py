@@ -6,6 +6,7 @@ Read `model_options` first: it turns them into one `Request`.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ago.cli.console import working
+from ago.errors import InputError
 from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.models import MODELS
 from ago.options import Options
 from ago.target import resolve_target
+
+_SIZES = ("batch", "size", "tokens", "classes")
+"""What can be chosen of built-in networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,23 @@ class Request:
             InputError: A name is wrong.
         """
         if self.model in MODELS:
-            return MODELS[self.model]()
+            return self._build()
         with working(f"reading {self.model}"):
             return load(self.model, self.dims, self.shapes, self.constants)
+
+    def _build(self) -> Graph:
+        """Build a network of `ago.models`, whose sizes are the arguments of its function."""
+        build = MODELS[self.model]
+        sizes = [name for name in inspect.signature(build).parameters if name in _SIZES]
+        unknown = [
+            *(f"--dim {name}" for name in self.dims if name not in sizes),
+            *(f"--shape {name}" for name in self.shapes),
+            *(f"--constant {name}" for name in self.constants),
+        ]
+        if unknown:
+            known = ", ".join(f"--dim {name}=N" for name in sizes)
+            raise InputError(f"{self.model} is built in: it takes {known}; not {unknown[0]}")
+        return build(**self.dims)
 
 
 def parse_pairs(texts: Sequence[str], example: str) -> dict[str, str]:
@@ -135,7 +154,8 @@ _PARAMETERS = (
         multiple=True,
         callback=_dims,
         metavar="NAME=SIZE",
-        help="Size of a dimension that the file leaves open, such as batch=1.",
+        help="Size of a dimension that the file leaves open, such as batch=1; of a built-in "
+        "network: batch, size, tokens, classes.",
     ),
     click.option(
         "--shape",

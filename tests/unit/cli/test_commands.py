@@ -115,6 +115,13 @@ def test_built_in_networks_need_no_file(invoke) -> None:
     assert "subgraphs" in result.stdout
 
 
+def test_sizes_of_built_in_networks(invoke) -> None:
+    sizes = ("--dim", "batch=3", "--dim", "size=16", "--dim", "classes=7")
+    result = invoke("show", "tiny_mobilenet", *sizes, "--after", "import")
+    assert "input: f32[3,3,16,16]" in result.stdout
+    assert "-> f32[3,7]" in result.stdout
+
+
 def test_inputs_that_are_fixed_to_a_value(invoke, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Reshape", ["x", "shape"], ["r"]),

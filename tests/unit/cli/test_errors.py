@@ -22,6 +22,23 @@ def test_an_open_dimension(invoke, model: Path) -> None:
     assert_fails(invoke("optimize", model), 1, "batch")
 
 
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--dim", "tokens=3"),
+        ("--dim", "seed=3"),
+        ("--shape", "input=1,3,8,8"),
+        ("--constant", "x=1"),
+    ],
+)
+def test_what_a_built_in_network_does_not_take(invoke, option: str, given: str) -> None:
+    message = (
+        "tiny_mobilenet is built in: it takes --dim batch=N, --dim size=N, --dim classes=N; "
+        f"not {option} {given.split('=')[0]}"
+    )
+    assert_fails(invoke("optimize", "tiny_mobilenet", option, given), 1, message)
+
+
 def test_a_file_that_is_no_model(invoke, tmp_path: Path) -> None:
     path = tmp_path / "broken.onnx"
     path.write_bytes(b"not a model")
