@@ -99,7 +99,8 @@ def run(
 
     Raises:
         IRError: The program breaks a law of the IR.
-        InputError: An array is missing or has another shape, or the target cannot be run.
+        InputError: An array is missing, has another shape or is none, or belongs to no operand; or
+            the target cannot be run.
         ToolchainError: There is no C compiler, or it failed.
 
     Example:
@@ -109,8 +110,7 @@ def run(
         array([[4., 5.]], dtype=float32)
     """
     chosen = _runnable(target)
-    known = {b.name: numpy_dtype(b.dtype) for b in program.buffers}
-    given = {name: np.asarray(array, known.get(name)) for name, array in arrays.items()}
+    given = {name: _operand(program, name, array) for name, array in arrays.items()}
     candidate = _compiled(program, chosen)
     memory = {n: _filled(program, n, given) for n in candidate.function.parameters}
     run_candidate(candidate, memory, chosen, INTRINSICS[chosen.isa])
@@ -151,6 +151,17 @@ def _runnable(target: str | Target) -> Target:
 def _compiled(program: Program, target: Target) -> Candidate:
     verify(program)
     return Candidate(program, emit_function(program, target, INTRINSICS[target.isa]))
+
+
+def _operand(program: Program, name: str, array: npt.ArrayLike) -> npt.NDArray[Any]:
+    """What was given for a buffer, in the buffer's type."""
+    operands = {b.name: b for b in program.buffers if b.scope in ("input", "constant")}
+    if name not in operands:
+        raise InputError(f"{name} is no operand; operands: {', '.join(operands) or 'none'}")
+    try:
+        return np.asarray(array, numpy_dtype(operands[name].dtype))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is no array of {operands[name].dtype}: {error}") from None
 
 
 def _filled(program: Program, name: str, given: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:

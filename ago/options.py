@@ -30,8 +30,8 @@ class Options:
     intensive_fusion: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.threads <= MAX_THREADS:
-            raise InputError(f"threads={self.threads}: expected 1 to {MAX_THREADS}")
+        if not isinstance(self.threads, int) or not 1 <= self.threads <= MAX_THREADS:
+            raise InputError(f"threads={self.threads!r}: expected 1 to {MAX_THREADS}")
         if self.trials != 0:
             raise InputError(
                 f"trials={self.trials}: there is no search yet; use trials=0, the default schedules"

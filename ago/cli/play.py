@@ -56,6 +56,8 @@ def play_command(request: Request, node: str | None, step: int | None, out: Path
     """
     if node is None and step is None:
         raise click.UsageError("choose a step with --node or --step")
+    if out is not None and not out.parent.is_dir():
+        raise click.UsageError(f"--out: there is no directory {out.parent}")
     graph, subgraph, index = find_step(request, node, step)
     naive = lower_nodes(graph, subgraph.nodes, subgraph.outputs, f"step_{index}").program
     click.echo(f"step {index}: {subgraph}", err=True)

@@ -63,10 +63,12 @@ _RESERVED = frozenset(
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
     union unsigned void volatile while asm int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t
-    uint64_t _Bool
+    uint64_t _Bool NULL offsetof
     """,
     )
 )
+_FOREIGN = re.compile(r"(ago|AGO)_\w+|v[a-z0-9]+_(lane_|laneq_|n_)?[fsu]\d+|\w+_(MAX|MIN)")
+"""Names that csrc/, the intrinsics of NEON and the headers of C may have taken."""
 
 
 def used_helpers(text: str, known: Iterable[str]) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class Names:
         """An unused identifier close to `hint`."""
         base = identifier(hint)
         name = base
-        while name in self._taken:
+        while name in self._taken or _FOREIGN.fullmatch(name):
             number = self._next.get(base, 1)
             self._next[base] = number + 1
             name = f"{base}_{number}" if not base[-1].isdigit() else f"{base}_n{number}"

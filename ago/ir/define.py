@@ -7,6 +7,8 @@ with extents inferred from the shapes. What is wrong is reported with a caret un
 from __future__ import annotations
 
 import ast
+import math
+import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +32,8 @@ _STARTS: Mapping[str, tuple[str, float]] = {
 }
 """Reducing operators: the function, and what the reduction starts with."""
 
-_ASSIGNMENT = re.compile(r"(?<![<>=!])(\+=|\*=|\bmax\s*=|\bmin\s*=|=)(?!=)")
+_MOST_ELEMENTS = 2**48
+"""Elements of a buffer: what a 64-bit processor can address, and an index can count."""
 
 _ASSIGNMENT = re.compile(r"(?<![<>=!])(\+=|\*=|\bmax\s*=|\bmin\s*=|=)(?!=)")
 
@@ -70,7 +73,8 @@ def define(
 
     Raises:
         InputError: The text cannot be understood, an extent is unknown or does not fit, or an
-            element does not exist; with a caret under the place.
+            element does not exist, with a caret under the place; or a shape, an extent or a
+            constant is none.
 
     Example:
         >>> program = define("C[i,j] += A[i,k] * B[k,j]", shapes={"A": (4, 5), "B": (5, 6)})
@@ -80,16 +84,38 @@ def define(
         >>> pool.buffer("P").shape
         (4, 4)
     """
-    known = {buffer: tuple(shape) for buffer, shape in shapes.items()}
+    known = {buffer: _shape(buffer, shape) for buffer, shape in shapes.items()}
+    given = {name: _size(f"extent of {name}", extent) for name, extent in (extents or {}).items()}
     stages: list[Stage] = []
     text = text.replace("\n", " ")
     start = 0
     for part in text.split(";"):
-        stage = _stage(Notation(text, start, known), part, dict(extents or {}))
-        known[stage.buffer] = tuple(a.extent for a in stage.axes if a.kind == "spatial")
+        stage = _stage(Notation(text, start, known), part, dict(given))
+        sizes = tuple(a.extent for a in stage.axes if a.kind == "spatial")
+        known[stage.buffer] = _shape(stage.buffer, sizes)
         stages.append(stage)
         start += len(part) + 1
+    unused = given.keys() - {axis.name for stage in stages for axis in stage.axes}
+    if unused:
+        raise InputError(f"extents has {min(unused)}, which no statement uses")
     return Program.naive(name, _buffers(stages, known, constants), tuple(stages))
+
+
+def _shape(buffer: str, shape: Shape) -> Shape:
+    """The shape of a buffer, checked."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str):
+        raise InputError(f"the shape of {buffer} is sizes, such as (4, 5), not {shape!r}")
+    sizes = tuple(_size(f"size of {buffer}", size) for size in shape)
+    if math.prod(sizes) > _MOST_ELEMENTS:
+        raise InputError(f"{buffer} {list(sizes)} has more elements than memory could hold")
+    return sizes
+
+
+def _size(what: str, size: int) -> int:
+    """A size or an extent, checked; NumPy's integers are taken too."""
+    if isinstance(size, bool) or not isinstance(size, numbers.Integral) or size < 0:
+        raise InputError(f"each {what} is an integer of at least 0, not {size!r}")
+    return int(size)
 
 
 def _buffers(

@@ -63,6 +63,8 @@ class Notation:
         except SyntaxError as error:
             at = min(max((error.offset or 1) - 2, 0), max(len(text.rstrip()), 0))
             self.fail(self.start + offset + at, "this is no expression")
+        except RecursionError:
+            self.fail(self.start + offset, "this is nested too deeply: cut it into statements")
         for node in ast.walk(tree):
             if isinstance(node, ast.expr):
                 node.col_offset += offset - 1

@@ -44,9 +44,9 @@ def find_partitioner(
     if weight_threshold is not None and partitioner not in ("affix", "exact"):
         raise InputError('weight_threshold goes with the partitioners "affix" and "exact" only')
     threshold = DEFAULT_THRESHOLD if weight_threshold is None else weight_threshold
-    if math.isnan(threshold) or threshold < 0:
-        raise InputError(f"weight_threshold is {threshold}, expected a number from 0")
-    if not isinstance(partitioner, str):
+    if not isinstance(threshold, int | float) or math.isnan(threshold) or threshold < 0:
+        raise InputError(f"weight_threshold is {threshold!r}, expected a number from 0")
+    if callable(partitioner):
         return partitioner
     if partitioner not in PARTITIONERS:
         known = ", ".join(PARTITIONERS)

@@ -51,7 +51,8 @@ class Partition:
     threshold: float | None = None
 
     def __str__(self) -> str:
-        lines = [f"{len(self.subgraphs)} subgraphs"]
+        count = len(self.subgraphs)
+        lines = [f"{count} subgraph{'' if count == 1 else 's'}"]
         lines += [f"  {i:3d}  {subgraph}" for i, subgraph in enumerate(self.subgraphs)]
         return "\n".join(lines)
 

@@ -46,13 +46,19 @@ def aligned_array(
 
     Returns:
         The array.
+
+    Raises:
+        InputError: There is not that much memory.
     """
     kind = np.dtype(dtype)
     dims = (shape,) if isinstance(shape, int) else tuple(shape)
     size = math.prod(dims) * kind.itemsize
     if size >= _HUGE_PAGE:
         alignment = max(alignment, _HUGE_PAGE)
-        memory = mmap.mmap(-1, size + alignment)
+        try:
+            memory = mmap.mmap(-1, size + alignment)
+        except (OSError, OverflowError) as error:
+            raise InputError(f"no memory for {list(dims)} of {kind}, {size:,} B: {error}") from None
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         raw = np.frombuffer(memory, np.uint8)

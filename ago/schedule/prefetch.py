@@ -8,7 +8,7 @@ from ago.ir.bounds import simplify
 from ago.ir.index import minimum, substitute, variables
 from ago.ir.nest import For, Prefetch
 from ago.ir.program import Program
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.region import clip, touched
 from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_stmt
 
@@ -58,8 +58,7 @@ def prefetch(program: Program, buffer: str, loop: str, distance: int) -> Program
     if source.scope not in ("input", "constant"):
         message = f"{buffer} lives in the {source.scope}"
         raise refuse("not-parameter", program, message)
-    if not isinstance(distance, int) or distance < 1:
-        raise refuse("bad-factor", program, f"prefetch of {buffer}, {distance} ahead")
+    require_factor(program, distance, f"prefetch of {buffer}, {distance!r} ahead")
     path = find_path(program, loop)
     old = path[-1]
     assert isinstance(old, For)

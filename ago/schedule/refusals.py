@@ -112,3 +112,13 @@ def refuse(
         hint,
         nest=lambda: print_statements(program.body, mark=loop),
     )
+
+
+def require_factor(program: Program, factor: int, message: str, *, loop: str | None = None) -> None:
+    """Check that `factor` is a number of parts, iterations or elements, as a trace can hold it.
+
+    Raises:
+        ScheduleError: `bad-factor`.
+    """
+    if type(factor) is not int or factor < 1:
+        raise refuse("bad-factor", program, message, loop=loop)

@@ -11,7 +11,7 @@ from ago.ir.program import Program
 from ago.ir.value import Const, Load, Select, substitute_value
 from ago.schedule.compute_at import find_stage, naive_nest
 from ago.schedule.naive import require_sole_writer
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.tree import unused
 
 _REGROUPED = ("add", "mul", "max", "min")
@@ -66,8 +66,7 @@ def rfactor(program: Program, stage: str, axis: str, parts: int) -> Program:
     if axis not in [a.name for a in reduction.axes if a.kind == "reduce"]:
         message = f"{stage} has no reduce axis {axis!r}"
         raise refuse("unknown-axis", program, message)
-    if not isinstance(parts, int) or parts < 1:
-        raise refuse("bad-factor", program, f"{stage}.{axis} in {parts} parts")
+    require_factor(program, parts, f"{stage}.{axis} in {parts!r} parts")
     taken = [b.name for b in program.buffers] + [s.name for s in program.stages]
     name = unused(f"{stage}_rf", taken)
     part = unused(f"{axis}_part", [a.name for a in reduction.axes])

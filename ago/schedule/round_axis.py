@@ -11,7 +11,7 @@ from ago.ir.program import Program
 from ago.ir.value import Load, Select, Value, map_value, zero
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive, require_sole_writer
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.tree import leaf_loads
 
 _FIXED = ("input", "constant", "output")
@@ -60,8 +60,7 @@ def round_axis(program: Program, stage: str, axis: str, multiple: int) -> Progra
     """
     require_naive(program, "round_axis")
     found = find_stage(program, stage)
-    if not isinstance(multiple, int) or multiple < 1:
-        raise refuse("bad-factor", program, f"{stage}.{axis} rounded to {multiple}")
+    require_factor(program, multiple, f"{stage}.{axis} rounded to {multiple!r}")
     if all(a.name != axis for a in found.axes):
         hint = f"axes are {', '.join(a.name for a in found.axes)}"
         raise refuse("unknown-axis", program, f"{stage} has no axis {axis!r}", hint=hint)

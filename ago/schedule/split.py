@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from ago.ir.index import Index, as_index, maximum, minimum, var
 from ago.ir.nest import For, If, Leaf, Reduce, Store, leaves, substitute_body, walk
 from ago.ir.program import Program
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.tree import (
     carried,
     constant_extent,
@@ -87,8 +87,7 @@ def _check(program: Program, loop: For, factor: int, tail: str) -> None:
     if loop.kind != "serial":
         message = f"split of {loop.name}, which is {loop.kind}"
         raise refuse("not-serial", program, message, loop=loop.name)
-    if not isinstance(factor, int) or factor < 1:
-        raise refuse("bad-factor", program, f"split of {loop.name} by {factor}", loop=loop.name)
+    require_factor(program, factor, f"split of {loop.name} by {factor!r}", loop=loop.name)
     if tail not in get_args(Tail):
         message = f"split of {loop.name} with tail {tail!r}"
         raise refuse("unknown-tail", program, message, loop=loop.name)

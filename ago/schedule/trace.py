@@ -200,7 +200,7 @@ class Trace:
             )
             decisions = tuple((k, _plain(v)) for k, v in data["decisions"].items())
             return cls(data["workload"], instructions, decisions)
-        except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise _refusal("trace-version", f"the text is not a trace: {error!r}") from error
 
     def to_python(self, program: Program | None = None) -> str:
@@ -268,8 +268,9 @@ class Schedule:
             raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
         bound = _signature(primitive).bind(self.program, *args, **kwargs)
         bound.apply_defaults()
+        program = primitive(self.program, *args, **kwargs)
         plain = tuple((k, _plain(v)) for k, v in list(bound.arguments.items())[1:])
-        self.program = primitive(self.program, *args, **kwargs)
+        self.program = program
         self._instructions.append(Instruction(primitive.__name__, plain))
 
     def decide(

@@ -41,9 +41,11 @@ def find_path(program: Program, loop: str) -> tuple[For | If, ...]:
     if path is not None:
         return path
     names = loop_names(program)
-    parts = [name for name in names if name.startswith(loop + ".")]
+    parts = [name for name in names if name.startswith(f"{loop}.")]
     if parts:
-        hint = f"{loop} was split; it is now {', '.join(parts)}"
+        is_stage = any(stage.name == loop for stage in program.stages)
+        what = "is a stage, with the loops" if is_stage else "was split; it is now"
+        hint = f"{loop} {what} {', '.join(parts)}"
     else:
         hint = f"loops are {', '.join(names)}"
     raise refuse("unknown-loop", program, f"no loop is called {loop!r}", hint=hint)

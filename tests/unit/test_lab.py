@@ -60,3 +60,16 @@ def test_what_does_not_fit_is_refused():
         lab.measure(program, "cortex-a1")
     with pytest.raises(IRError):
         lab.measure(program.with_buffer(Buffer("B", (5, 5), "constant")))
+    with pytest.raises(InputError, match="Z is no operand; operands: A, B"):
+        lab.run(program, {"A": np.zeros((4, 5)), "B": np.zeros((5, 6)), "Z": 1})
+    for wrong in ([["a"]], [[1, 2], [1]], [[1j]]):
+        with pytest.raises(InputError, match="A is no array of f32"):
+            lab.run(program, {"A": wrong, "B": np.zeros((5, 6))})
+    with pytest.raises(InputError, match=r"no memory for \[100000000000000\]"):
+        lab.measure(define("y[i] = x[i]", {"x": (10**14,)}))
+
+
+@pytest.mark.parametrize("name", ["int", "NULL", "INT64_MAX", "ago_run", "vaddq_f32", "ÿ"])
+def test_names_that_c_has_taken(name):
+    program = define(f"{name}[i] = x[i] + 1", {"x": (3,)})
+    np.testing.assert_array_equal(lab.run(program, {"x": [1, 2, 3]})[name], [2, 3, 4])

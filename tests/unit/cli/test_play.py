@@ -47,6 +47,13 @@ def test_trace_as_json_and_time_on_this_machine(invoke, model: Path) -> None:
     assert Trace.from_json(result.stdout).to_json() == json.dumps(json.loads(result.stdout))
 
 
+def test_a_missing_directory_is_told_before_the_questions(invoke, model: Path) -> None:
+    result = invoke("play", model, *ARGS, "-o", Path("nowhere", "mine.py"), input="rest\n")
+    assert result.exit_code == 2
+    assert "--out: there is no directory nowhere" in result.stderr
+    assert "candidates" not in result.stderr
+
+
 def test_quit_leaves_nothing(invoke, model: Path) -> None:
     result = invoke("play", model, *ARGS, input="quit\n")
     assert result.exit_code == 1

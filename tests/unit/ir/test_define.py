@@ -161,10 +161,11 @@ WRONG = [
     ("C[i] = A[i,0]; C[i] = A[i,1]", "               ^", "computed already"),
     ("C[i] = A[i // 0, 0]", "         ^", "affine"),
     ("C[i] = A[9*i + 8, 0]", "       ^", "has no value"),
+    ("C[i] = " + "+".join(["A[i,0]"] * 5000), "      ^", "nested too deeply"),
 ]
 
 
-@pytest.mark.parametrize(("text", "caret", "message"), WRONG, ids=[w[0] for w in WRONG])
+@pytest.mark.parametrize(("text", "caret", "message"), WRONG, ids=[w[0][:40] for w in WRONG])
 def test_wrong(text: str, caret: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         define(text, {"A": (4, 5), "B": (5, 6)})
@@ -177,3 +178,36 @@ def test_wrong(text: str, caret: str, message: str) -> None:
 def test_constant_without_shape() -> None:
     with pytest.raises(InputError, match="constant W has no shape"):
         define("C[i] = A[i]", {"A": (3,)}, constants=["W"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((-3,), "each size of A is an integer of at least 0, not -3"),
+        ((4.5,), "not 4.5"),
+        ((True,), "not True"),
+        (("n",), "not 'n'"),
+        (4, "the shape of A is sizes"),
+        ("4", "the shape of A is sizes"),
+        ((2**70,), "more elements than memory could hold"),
+    ],
+)
+def test_wrong_shapes(shape: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        define("C[i] = A[i]", {"A": shape})
+
+
+def test_wrong_extents() -> None:
+    shapes = {"A": (4,)}
+    with pytest.raises(InputError, match="extent of r is an integer of at least 0, not -1"):
+        define("C[i] += A[2*i + r]", shapes, extents={"r": -1})
+    with pytest.raises(InputError, match="extents has z, which no statement uses"):
+        define("C[i] = A[i]", shapes, extents={"z": 3})
+    with pytest.raises(InputError, match=r"C \[1.* more elements than memory could hold"):
+        define("C[i, j] = A[i] * B[j]", {"A": (2**40,), "B": (2**40,)})
+
+
+def test_sizes_of_numpy_are_taken() -> None:
+    assert define("C[i] = A[i]", {"A": np.zeros(4).shape}) == define(
+        "C[i] = A[i]", {"A": (np.int64(4),)}
+    )

@@ -98,6 +98,8 @@ def test_partitioners_by_name(mobilenet):
         (one_by_one, 3.0, "weight_threshold goes with"),
         ("affix", -1.0, "expected a number from 0"),
         ("affix", float("nan"), "expected a number from 0"),
+        ("affix", "4", "expected a number from 0"),
+        (3, None, "no partitioner is called 3"),
     ],
 )
 def test_wrong_choices_are_refused(partitioner, threshold, message):
@@ -125,5 +127,5 @@ def test_a_net_shows_its_partition():
     b = ago.GraphBuilder("small")
     x = b.relu(b.input("x", (1, 8)))
     net = ago.optimize(b.build(b.add(x, x)), partitioner="exact", weight_threshold=5)
-    assert str(net.partition).startswith("1 subgraphs")
+    assert str(net.partition).startswith("1 subgraph\n")
     assert isinstance(net.partition.partition, Partition)

@@ -127,6 +127,7 @@ VECTOR = vectorize(RELU, "R.j")
 
 CASES = [
     Case("unknown-loop", partial(split, MATMUL, "C.z", 2)),
+    Case("unknown-loop", partial(split, MATMUL, None, 2)),
     Case("unknown-loop", partial(split, split(MATMUL, "C.j", 2), "C.j", 2)),
     Case("unknown-loop", partial(reorder, MATMUL, ["C.i", "C.z"])),
     Case("unknown-loop", partial(compute_at, RELU, "C", "R.z")),
@@ -163,6 +164,7 @@ CASES = [
     Case("extent-not-constant", partial(peel, split(pad(5, 1), "P.x", 4, "guard"), "P.x.1")),
     Case("bad-factor", partial(split, MATMUL, "C.j", 0), "C.j"),
     Case("bad-factor", partial(split, MATMUL, "C.j", "2"), "C.j"),
+    Case("bad-factor", partial(split, MATMUL, "C.j", True), "C.j"),
     Case("bad-factor", partial(round_axis, CHAIN, "R", "j", 0)),
     Case("bad-factor", partial(round_axis, CHAIN, "R", "j", 2.0)),
     Case("unknown-tail", partial(split, MATMUL, "C.j", 2, "mask"), "C.j"),
