@@ -51,8 +51,8 @@ class Partition:
     threshold: float | None = None
 
     def __str__(self) -> str:
-        count = len(self.subgraphs)
-        lines = [f"{count} subgraph{'' if count == 1 else 's'}"]
+        noun = "subgraph" if len(self.subgraphs) == 1 else "subgraphs"
+        lines = [f"{len(self.subgraphs)} {noun}"]
         lines += [f"  {i:3d}  {subgraph}" for i, subgraph in enumerate(self.subgraphs)]
         return "\n".join(lines)
 

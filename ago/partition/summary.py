@@ -55,7 +55,8 @@ class PartitionSummary:
             )
         ]
         width = max((len(row[1]) for row in rows), default=0)
-        lines = [f"{len(rows)} subgraphs: weight, complex operators, operators"]
+        noun = "subgraph" if len(rows) == 1 else "subgraphs"
+        lines = [f"{len(rows)} {noun}: weight, complex operators, operators"]
         lines += [f"{number}  {w.rjust(width)}  {c:>3}  {text}" for number, w, c, text in rows]
         lines.append("")
         lines.append(table([COLUMNS, *(r.row() for r in (self.chosen, *self.others))]))

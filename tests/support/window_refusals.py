@@ -2,9 +2,7 @@
 
 from functools import partial
 
-from ago.ir.define import define
 from ago.ir.examples import smooth
-from ago.ir.program import Program
 from ago.schedule.annotate import unroll
 from ago.schedule.compute_at import compute_at
 from ago.schedule.fold_storage import fold_storage
@@ -23,13 +21,6 @@ FOLDED = fold_storage(SLIDING, "P", 0, "S.y")
 
 STRIPS = slide(compute_at(split(smooth(8, 3), "S.y", 2), "P", "S.y.1"), "P", "y", "S.y.0")
 
-
-def backwards() -> Program:
-    """Each iteration reads, and computes, the element before the last one's."""
-    text = "S[i, k] = 2 * x[i, k]; R[i, j] = S[i, 5 - j] + S[i, 4 - j]"
-    return compute_at(define(text, {"x": (3, 6)}, extents={"j": 5}), "S", "R.j")
-
-
 CASES = [
     Case("unknown-stage", partial(slide, PLACED, "Z", "y", "S.y")),
     Case("unknown-axis", partial(slide, PLACED, "P", "z", "S.y")),
@@ -47,7 +38,6 @@ CASES = [
     Case("no-window", partial(slide, SLIDING, "P", "y", "S.y"), "P.y"),
     Case("no-window", partial(slide, store_at(PLACED, "P", "S.y"), "P", "y", "S.y"), "P.y"),
     Case("no-window", partial(fold_storage, STRIPS, "P", 0, "S.y.1"), "S.y.1"),
-    Case("no-window", partial(fold_storage, backwards(), "S", 1, "R.j"), "R.j"),
     Case("moves-aside", partial(slide, PLACED, "P", "x", "S.y"), "S.y"),
     Case("carried", partial(store_at, SLIDING, "P", "S.y"), "S.y"),
     Case("carried", partial(store_at, ACROSS, "P", "S.x"), "S.y"),

@@ -127,5 +127,5 @@ def test_a_net_shows_its_partition():
     b = ago.GraphBuilder("small")
     x = b.relu(b.input("x", (1, 8)))
     net = ago.optimize(b.build(b.add(x, x)), partitioner="exact", weight_threshold=5)
-    assert str(net.partition).startswith("1 subgraph\n")
+    assert str(net.partition).startswith("1 subgraph: weight")
     assert isinstance(net.partition.partition, Partition)

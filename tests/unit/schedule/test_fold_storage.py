@@ -2,6 +2,7 @@
 
 import pytest
 
+from ago.ir.define import define
 from ago.ir.examples import smooth
 from ago.ir.program import Program
 from ago.schedule.compute_at import compute_at
@@ -55,3 +56,11 @@ def test_loop_may_be_split_in_order(tail: Tail) -> None:
 def test_loop_may_be_cut() -> None:
     program = smooth(9, 3)
     assert_keeps(program, partition_loop(folded(program), "S.y", 2, 5))
+
+
+def test_a_window_that_moves_back_keeps_the_whole_dimension() -> None:
+    text = "S[i, k] = 2 * x[i, k]; R[i, j] = S[i, 5 - j] + S[i, 4 - j]"
+    program = define(text, {"x": (3, 6)}, extents={"j": 5})
+    after = fold_storage(compute_at(program, "S", "R.j"), "S", 1, "R.j")
+    assert after.buffer("S").shape == (3, 6)
+    assert_keeps(program, after)
