@@ -131,23 +131,23 @@ def _layout(
     elif kind.rank in (1, 2):
         wanted = _rounded(graph, types, node, value, lanes)
     elif value in rows:
-        wanted = _for_its_reader(graph, value, maps) or Layout.row_major(kind.rank)
+        wanted = _for_its_reader(graph, value, maps, lanes) or Layout.row_major(kind.rank)
     view = _view_layout(graph, types, node, wanted, lanes)
     if view is not None:
         return view
     return wanted or Layout(tuple(_kept_order(graph, types, node) or range(kind.rank)))
 
 
-def _for_its_reader(graph: Graph, value: str, maps: frozenset[str]) -> Layout | None:
+def _for_its_reader(graph: Graph, value: str, maps: frozenset[str], lanes: int) -> Layout | None:
     """The layout of rows that are read only as other rows, so that reading them moves nothing.
 
-    Elements that are neighbours stay so: the rows are written as vectors.
+    Elements that are neighbours stay so, and rows are whole vectors: they are written as such.
     """
     readers, kind = graph.consumers(value), graph.types[value]
     if len(readers) != 1 or readers[0].op not in _MOVES or value in graph.outputs:
         return None
     (reader,) = readers
-    if reader.output in maps:
+    if reader.output in maps or kind.shape[-1] % lanes:
         return None
     plain = {v: replace(graph.types[v], layout=None) for v in (value, reader.output)}
     layout = layout_before(plain, reader)

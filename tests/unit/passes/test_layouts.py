@@ -8,7 +8,7 @@ from ago.ir.graph import Layout
 from ago.ir.ops import OPERATORS
 from ago.ir.tensor import Slice
 from ago.models import tiny_mobilenet
-from ago.passes import choose_layouts, is_view
+from ago.passes import choose_layouts, compose_movement, is_view
 
 LANES = 8
 
@@ -220,3 +220,13 @@ def by_layout(memory, kind):
         slice(s, s + kind.shape[axis]) for axis, s in zip(layout.order, layout.starts, strict=True)
     ]
     return wide[tuple(cut)].transpose([layout.order.index(axis) for axis in range(kind.rank)])
+
+
+@pytest.mark.parametrize(("size", "views"), [(8, True), (5, False)])
+def test_products_are_written_where_they_are_read_as_rows(b, size, views):
+    product = b.matmul(b.input("x", (2, 3, 4, 6)), np.ones((6, size)))
+    rows = b.reshape(b.apply("Transpose", product, perm=(0, 2, 1, 3)), (2, 4, 3 * size))
+    graph = compose_movement(b.build(b.matmul(rows, np.ones((3 * size, 8)))))
+    graph = choose_layouts(graph, LANES)
+    (moved,) = (node for node in graph.nodes if node.op == "Rearrange")
+    assert is_view(graph, moved) == views
