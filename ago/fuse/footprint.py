@@ -15,9 +15,13 @@ from ago.fuse.pieces import Piece
 from ago.fuse.rules import broken
 from ago.fuse.shape import guarded_axes, roles, shares_operand, stage_loads
 from ago.ir.bounds import interval
+from ago.ir.identity import by_identity
 from ago.ir.index import Index, Var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
+
+Nested = tuple[tuple[Piece, ...], str, int, tuple[str, ...]]
+"""The pieces of a nest, its axis, its block, and the axes outside of its loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ def _follows(stage: Stage, found: Footprint) -> bool:
 
 def footprints(
     program: Program, pieces: Sequence[Piece], axis: str, block: int, outer: Sequence[str]
-) -> dict[str, Footprint]:
+) -> Mapping[str, Footprint]:
     """What iterations of the last piece's loop over `axis` read of the other pieces' results.
 
     Args:
@@ -178,6 +182,22 @@ def footprints(
     Raises:
         FusionError: `no-region` where a region is no box in the producer's axes.
     """
+    known = _found(program)
+    key = tuple(pieces), axis, block, tuple(outer)
+    if key not in known:
+        known[key] = _footprints(program, *key)
+    return known[key]
+
+
+@by_identity(4)
+def _found(program: Program) -> dict[Nested, Mapping[str, Footprint]]:
+    """The footprints of a program so far: plans of one program ask for the same ones."""
+    return {}
+
+
+def _footprints(
+    program: Program, pieces: Sequence[Piece], axis: str, block: int, outer: Sequence[str]
+) -> dict[str, Footprint]:
     output = program.stage(pieces[-1].output)
     loop = output.loop(axis)
     loops = -(-output.axis(axis).extent // block), math.prod(output.axis(a).extent for a in outer)

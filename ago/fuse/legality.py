@@ -11,7 +11,7 @@ d. A reduction is complete before its result is read (`incomplete`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ago.errors import FusionError
 from ago.fuse.footprint import Footprint, footprints, outer_axes
@@ -42,7 +42,7 @@ def check_plan(program: Program, pieces: Sequence[Piece], plan: FusionPlan) -> N
         taken.update(nest.stages)
 
 
-def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> dict[str, Footprint]:
+def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> Mapping[str, Footprint]:
     """Check that a nest is legal.
 
     Args:

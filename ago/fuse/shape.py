@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ago.ir.identity import by_identity
 from ago.ir.index import FloorDiv, Index, var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
@@ -151,10 +152,11 @@ def _is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:
     )
 
 
-def stage_loads(stage: Stage) -> list[Load]:
+@by_identity(1024)
+def stage_loads(stage: Stage) -> tuple[Load, ...]:
     """All loads of a stage, those of its init first."""
     values = [stage.value] if stage.init is None else [stage.init, stage.value]
-    return [load for value in values for load, _ in loads(value)]
+    return tuple(load for value in values for load, _ in loads(value))
 
 
 def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:

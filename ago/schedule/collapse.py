@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ago.errors import ScheduleError
+from ago.ir.identity import by_identity
 from ago.ir.index import Index, var, variables
 from ago.ir.nest import Axis, Buffer, Stage
 from ago.ir.program import Program
@@ -109,12 +110,13 @@ def _check_neighbours(program: Program, stage: Stage, outer: str, inner: str) ->
         raise _refusal(program, stage, f"computes with the position along {outer} or {inner}")
 
 
-def _accesses(stage: Stage) -> list[tuple[str, tuple[Index, ...]]]:
+@by_identity(1024)
+def _accesses(stage: Stage) -> tuple[tuple[str, tuple[Index, ...]], ...]:
     """The stage's store and loads: buffer and index."""
-    return [
+    return (
         (stage.buffer, stage.index),
         *((load.buffer, load.index) for load, _ in leaf_loads(stage.leaf())),
-    ]
+    )
 
 
 def _place(
@@ -137,11 +139,12 @@ def _place(
 
 def _axes_at(program: Program, stage: Stage, buffer: str, place: int) -> list[tuple[str, str]]:
     """The pairs of axes with which `stage` accesses the two dimensions of `buffer` at `place`."""
+    found = [index for name, index in _accesses(stage) if name == buffer]
+    if not found:
+        return []
     pairs = []
     own = {var(stage.loop(a.name)): a.name for a in stage.axes}
-    for name, index in _accesses(stage):
-        if name != buffer:
-            continue
+    for index in found:
         first, second = own.get(index[place]), own.get(index[place + 1])
         if first is None or second is None:
             raise _refusal(program, stage, f"uses {buffer} at [{', '.join(map(str, index))}]")
