@@ -113,7 +113,7 @@ def _tile_output(
     output, (lane, row) = part.output, axes
     tiles, inner = _split_lanes(schedule, part, lane, tile.vectors, lanes)
     fixed, alone = kept
-    outer = [output.loop(a.name) for a in output.axes if a.name != lane][alone:]
+    outer = [output.loop(a.name) for a in output.axes[alone:] if a.name != lane]
     if row is not None:
         row_loop = output.loop(row)
         schedule.apply(split, row_loop, tile.rows, tail)
