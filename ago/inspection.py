@@ -101,11 +101,14 @@ def watch_from_environment(name: str, environment: Mapping[str, str] = os.enviro
         environment: Holds AGO_DUMP, AGO_DEBUG, or neither.
 
     Raises:
-        InputError: AGO_DEBUG is no level.
+        InputError: AGO_DEBUG is no level, or the directory in AGO_DUMP cannot be written.
     """
     watches: list[Watch] = []
     if environment.get("AGO_DUMP"):
-        watches.append(Dump(Path(environment["AGO_DUMP"]) / _file_name(name)))
+        try:
+            watches.append(Dump(Path(environment["AGO_DUMP"]) / _file_name(name)))
+        except OSError as error:
+            raise InputError(f"AGO_DUMP={environment['AGO_DUMP']}: {error.strerror}") from error
     level = environment.get("AGO_DEBUG") or "0"
     if level not in map(str, LEVELS):
         raise InputError(f"AGO_DEBUG={level}: levels are 0 to {LEVELS[-1]}")

@@ -106,3 +106,10 @@ def test_a_watched_model_is_compiled_even_where_it_is_cached(
     monkeypatch.setenv("AGO_DUMP", str(tmp_path / "dump"))
     ago.optimize(network(), "portable")
     assert any((tmp_path / "dump").rglob("*.schedule.py"))
+
+
+def test_a_dump_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(InputError, match=f"AGO_DUMP={re.escape(str(file))}: Not a directory"):
+        watch_from_environment("m", {"AGO_DUMP": str(file)})
