@@ -6,8 +6,6 @@ anyone's attention.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ago.errors import InputError
@@ -88,7 +86,7 @@ class _Network(Layers):
         y = self._attend(f"{name}.attention", x, mask)
         y = b.add(y, x, name=f"{name}.attention.residual")
         x = self.layer_norm(f"{name}.attention.norm", y, _EPSILON)
-        y = self._gelu(f"{name}.wide", self.dense(f"{name}.wide", x, _WIDE, gain=2.0))
+        y = self.dense(f"{name}.wide", x, _WIDE, activation="gelu")
         y = self.dense(f"{name}.narrow", y, _FEATURES)
         return self.layer_norm(output, b.add(y, x, name=f"{name}.residual"), _EPSILON)
 
@@ -124,15 +122,6 @@ class _Network(Layers):
         shape = (*x.shape[:2], _HEADS, _FEATURES // _HEADS)
         x = b.reshape(self.dense(name, x, _FEATURES), shape, name=f"{name}.split")
         return b.apply("Transpose", x, name=f"{name}.heads", perm=perm)
-
-    def _gelu(self, name: str, x: Value) -> Value:
-        """`x * (erf(x / sqrt(2)) + 1) / 2` in five nodes, as exporters write it."""
-        b = self.builder
-        y = b.div(x, math.sqrt(2.0), name=f"{name}.div")
-        y = b.apply("Erf", y, name=f"{name}.erf")
-        y = b.add(y, 1.0, name=f"{name}.shifted")
-        y = b.mul(x, y, name=f"{name}.mul")
-        return b.mul(y, 0.5, name=f"{name}.gelu")
 
     def _table(self, name: str, rows: int) -> Value:
         """A table of embeddings."""

@@ -6,6 +6,7 @@ so that networks of any depth stay in range without training.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,9 +15,15 @@ from ago.frontend.builder import GraphBuilder, Value
 from ago.ir.graph import Graph
 from ago.models.weights import Weights
 
-Activation: TypeAlias = Literal["none", "relu", "relu6", "silu"]
+Activation: TypeAlias = Literal["none", "relu", "relu6", "silu", "gelu"]
 
-_GAIN: dict[Activation, float] = {"none": 1.0, "relu": 2.0, "relu6": 2.0, "silu": 2.8}
+_GAIN: dict[Activation, float] = {
+    "none": 1.0,
+    "relu": 2.0,
+    "relu6": 2.0,
+    "silu": 2.8,
+    "gelu": 2.4,
+}
 """The mean square of standard normal numbers, divided by that of the activation of them."""
 
 BRANCH_GAIN = 0.25
@@ -40,7 +47,7 @@ class Layers:
         self.weights = Weights(seed)
 
     def activate(self, name: str, x: Value, activation: Activation) -> Value:
-        """Apply an activation; SiLU is two nodes, as exporters write it."""
+        """Apply an activation; SiLU is two nodes and Gelu five, as exporters write them."""
         b = self.builder
         if activation == "relu":
             return b.relu(x, name=f"{name}.relu")
@@ -48,6 +55,12 @@ class Layers:
             return b.relu6(x, name=f"{name}.relu6")
         if activation == "silu":
             return b.mul(x, b.apply("Sigmoid", x, name=f"{name}.sigmoid"), name=f"{name}.silu")
+        if activation == "gelu":
+            y = b.div(x, math.sqrt(2.0), name=f"{name}.div")
+            y = b.apply("Erf", y, name=f"{name}.erf")
+            y = b.add(y, 1.0, name=f"{name}.shifted")
+            y = b.mul(x, y, name=f"{name}.mul")
+            return b.mul(y, 0.5, name=f"{name}.gelu")
         return x
 
     def conv_relu(
@@ -130,13 +143,30 @@ class Layers:
         y = self.conv_norm(f"{name}.project", y, channels, gain=BRANCH_GAIN if residual else None)
         return self.builder.add(x, y, name=f"{name}.add") if residual else y
 
-    def dense(self, name: str, x: Value, features: int, *, gain: float = 1.0) -> Value:
-        """Matrix product with weights, and a bias, on the last axis of `x`."""
+    def dense(
+        self,
+        name: str,
+        x: Value,
+        features: int,
+        *,
+        activation: Activation = "none",
+        gain: float | None = None,
+    ) -> Value:
+        """Matrix product with weights, a bias, activation, on the last axis of `x`.
+
+        Args:
+            name: Name of the layer.
+            x: The input.
+            features: Extent of the last axis of the result.
+            activation: What follows the bias.
+            gain: As in `conv_norm`.
+        """
         b, w = self.builder, self.weights
+        gain = _GAIN[activation] if gain is None else gain
         weight = np.ascontiguousarray(w.scaled(features, x.shape[-1], gain=gain).T)
         y = b.matmul(x, b.constant(weight, f"{name}.weight"), name=f"{name}.matmul")
         bias = b.constant(w.near(0.0, features), f"{name}.bias")
-        return b.add(bias, y, name=f"{name}.add")
+        return self.activate(name, b.add(bias, y, name=f"{name}.add"), activation)
 
     def layer_norm(self, name: str, x: Value, epsilon: float) -> Value:
         """Layer normalisation over the last axis of `x`."""

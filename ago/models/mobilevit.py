@@ -146,8 +146,7 @@ class _Network(Layers):
         y = self._attend(f"{name}.attention", y)
         x = b.add(x, y, name=f"{name}.add1")
         y = self.layer_norm(f"{name}.norm2", x, _EPSILON)
-        y = self.dense(f"{name}.wide", y, 2 * x.shape[-1], gain=2.8)
-        y = self.activate(f"{name}.wide", y, "silu")
+        y = self.dense(f"{name}.wide", y, 2 * x.shape[-1], activation="silu")
         y = self.dense(f"{name}.narrow", y, x.shape[-1], gain=BRANCH_GAIN)
         return b.add(x, y, name=f"{name}.add2")
 
