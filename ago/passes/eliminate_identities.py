@@ -17,9 +17,10 @@ from ago.passes.draft import Draft
 def eliminate_identities(graph: Graph) -> Graph:
     """Remove identities and dead nodes, and join reshapes of reshapes.
 
-    An identity is an `Identity`, a `Reshape` to the same shape, a `Pad` by nothing or a `Clip`
-    without bounds. One that makes an output of the graph goes if the node before it can take the
-    output's name; an output that is an input or a parameter stays an `Identity`.
+    An identity is an `Identity`, a `Cast` to the same type, a `Reshape` or `Expand` to the same
+    shape, a `Slice` of everything in order, a `Pad` by nothing or a `Clip` without bounds. One that
+    makes an output of the graph goes if the node before it can take the output's name; an output
+    that is an input or a parameter stays an `Identity`.
 
     Args:
         graph: Any graph.
@@ -77,8 +78,9 @@ def _live(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
 def _is_identity(graph: Graph, node: Node) -> bool:
     if node.op == "Identity":
         return True
-    if node.op == "Reshape":
-        return graph.types[node.inputs[0]].shape == node.type.shape
+    if node.op in ("Cast", "Reshape", "Expand", "Slice"):
+        same = graph.types[node.inputs[0]] == node.type
+        return same and (node.op != "Slice" or set(read_ints(node.attrs, "steps")) <= {1})
     if node.op == "Pad":
         return not any(read_ints(node.attrs, "pads"))
     if node.op == "Clip":

@@ -60,8 +60,21 @@ def test_a_constant_output_stays_an_identity(b, x):
 def test_identities_of_every_kind_go(b, x):
     y = b.identity(b.relu(x))
     y = b.pad(b.reshape(b.clip(y), (2, 3)), (0, 0, 0, 0))
+    y = b.apply("Expand", b.apply("Cast", y, to="f32"), shape=(2, 3))
+    y = b.apply("Slice", y, shape=(2, 3), starts=(0, 0), steps=(1, 1))
     graph = b.build(b.relu(y))
     assert ops(eliminate_identities(graph)) == ["Relu", "Relu"]
+    same(graph, eliminate_identities(graph))
+
+
+def test_what_changes_an_element_its_type_or_its_place_stays(b, x):
+    y = b.apply("Slice", x, shape=(2, 3), starts=(0, 2), steps=(1, -1))
+    y = b.apply("Cast", b.apply("Cast", y, to="i32"), to="f32")
+    y = b.apply(
+        "Expand", b.apply("Slice", y, shape=(1, 3), starts=(1, 0), steps=(1, 1)), shape=(2, 3)
+    )
+    graph = b.build(b.relu(y))
+    assert ops(eliminate_identities(graph)) == ["Slice", "Cast", "Cast", "Slice", "Expand", "Relu"]
     same(graph, eliminate_identities(graph))
 
 
