@@ -47,6 +47,7 @@ from ago.passes import (
     fold_gemm,
     fold_scales,
     fuse_clips,
+    postpone_softmax,
     recognise_activations,
     recognise_layer_norm,
 )
@@ -65,6 +66,7 @@ GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("fold_batch_norm", lambda graph, target: fold_batch_norm(graph)),
     ("fold_gemm", lambda graph, target: fold_gemm(graph)),
     ("fold_scales", lambda graph, target: fold_scales(graph)),
+    ("postpone_softmax", lambda graph, target: postpone_softmax(graph)),
     ("fuse_clips", lambda graph, target: fuse_clips(graph)),
     ("compose_movement", lambda graph, target: compose_movement(graph)),
     ("explicit_padding", lambda graph, target: explicit_padding(graph)),

@@ -15,6 +15,7 @@ from ago.passes.fuse_clips import fuse_clips
 from ago.passes.layouts import choose_layouts
 from ago.passes.memory_views import is_view
 from ago.passes.movement_report import MovementReport, report_movement
+from ago.passes.postpone_softmax import postpone_softmax
 from ago.passes.recognise_activations import recognise_activations
 from ago.passes.recognise_layer_norm import recognise_layer_norm
 
@@ -30,6 +31,7 @@ __all__ = [
     "fold_scales",
     "fuse_clips",
     "is_view",
+    "postpone_softmax",
     "recognise_activations",
     "recognise_layer_norm",
     "report_movement",

@@ -21,6 +21,7 @@ from ago.passes import (
     fold_scales,
     fuse_clips,
     is_view,
+    postpone_softmax,
     recognise_activations,
     recognise_layer_norm,
 )
