@@ -38,6 +38,7 @@ PASSES = (
     fold_batch_norm,
     fold_gemm,
     fold_scales,
+    postpone_softmax,
     fuse_clips,
     compose_movement,
     explicit_padding,
