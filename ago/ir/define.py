@@ -79,7 +79,7 @@ def define(
     Example:
         >>> program = define("C[i,j] += A[i,k] * B[k,j]", shapes={"A": (4, 5), "B": (5, 6)})
         >>> print(program.stages[0].axes[2])
-        Axis(name='k', extent=5, kind='reduce')
+        k: 5 reduce
         >>> pool = define("P[y,c] max= X[2*y + r, c]", {"X": (9, 4)}, extents={"r": 3})
         >>> pool.buffer("P").shape
         (4, 4)
