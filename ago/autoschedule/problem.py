@@ -40,7 +40,7 @@ def tile_problem(
     rows = output.axis(row).extent if row else 1
     if row is not None:
         rows = _interior(program, output.loop(row), rows)
-    vectors = output.axis(lane).extent // lanes
+    vectors = _interior(program, output.loop(lane), output.axis(lane).extent) // lanes
     ragged = ragged_group(part, lane, lanes)
     if ragged:
         vectors = output.axis(lane).extent // ragged * -(-ragged // lanes)
@@ -80,7 +80,8 @@ def tile_problem(
 def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tuple[int, ...]:
     """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group."""
     assert part.reduction is not None
-    vectors = part.output.axis(lane).extent // lanes
+    output = part.output
+    vectors = _interior(program, output.loop(lane), output.axis(lane).extent) // lanes
     shared = interleaving(program, part, lane, lanes)
     if shared > 1:
         return (shared,)
@@ -94,7 +95,7 @@ def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tupl
 
 
 def _interior(program: Program, loop: str, extent: int) -> int:
-    """The iterations of a loop that is still whole, or of its interior after peeling."""
+    """The iterations of a loop that is still whole: after peeling, or in a block of a nest."""
     found = find_loop(program, loop).extent
     return found.const if found.is_constant else extent
 

@@ -62,7 +62,7 @@ def test_parameters_work_and_operators(name):
     assert multiply_adds(graph) == work
 
 
-@pytest.mark.parametrize("name", FACTS.keys() - {"bert_tiny"})
+@pytest.mark.parametrize("name", sorted(FACTS.keys() - {"bert_tiny"}))
 def test_inputs_and_outputs_of_a_classifier(name):
     size = 256 if name.startswith("mobilevit") else 224
     assert MODELS[name]().types["input"].shape == (1, 3, size, size)
