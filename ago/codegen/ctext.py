@@ -92,6 +92,7 @@ class Names:
     def new(self, hint: str) -> str:
         """An unused identifier close to `hint`."""
         base = identifier(hint)
+        base = f"my_{base}" if _FOREIGN.fullmatch(base) else base
         name = base
         while name in self._taken or _FOREIGN.fullmatch(name):
             number = self._next.get(base, 1)
