@@ -15,15 +15,14 @@ from ago.codegen.tree import (
     Block,
     Broadcast,
     Element,
-    Guard,
     Load,
-    Loop,
     Node,
     Number,
     Piece,
     Pointer,
     Shuffle,
     Write,
+    map_blocks,
     operands,
 )
 
@@ -38,14 +37,7 @@ def interleave(
         pointers: The function's pointers, by number.
         lanes: float32 lanes of a vector.
     """
-    result: list[Piece] = []
-    for piece in body:
-        match piece:
-            case Block():
-                result.append(_block(piece, pointers, lanes))
-            case Loop() | Guard():
-                result.append(replace(piece, body=interleave(piece.body, pointers, lanes)))
-    return tuple(result)
+    return map_blocks(body, lambda block: _block(block, pointers, lanes))
 
 
 def _block(block: Block, pointers: Sequence[Pointer], lanes: int) -> Block:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.codegen.tree import Block, Broadcast, Guard, Lane, Load, Loop, Piece
+from ago.codegen.tree import Block, Broadcast, Lane, Load, Piece, map_blocks
 
 
 def use_lanes(body: tuple[Piece, ...], lanes: int) -> tuple[Piece, ...]:
@@ -18,14 +18,7 @@ def use_lanes(body: tuple[Piece, ...], lanes: int) -> tuple[Piece, ...]:
         body: Pieces of a function.
         lanes: float32 lanes of a vector.
     """
-    result: list[Piece] = []
-    for piece in body:
-        match piece:
-            case Block():
-                result.append(_block(piece, lanes))
-            case Loop() | Guard():
-                result.append(replace(piece, body=use_lanes(piece.body, lanes)))
-    return tuple(result)
+    return map_blocks(body, lambda block: _block(block, lanes))
 
 
 def _block(block: Block, lanes: int) -> Block:

@@ -13,14 +13,13 @@ from ago.codegen.tree import (
     Assign,
     Block,
     Broadcast,
-    Guard,
     Lane,
     Load,
-    Loop,
     Node,
     Piece,
     Register,
     Shuffle,
+    map_blocks,
     operands,
 )
 
@@ -43,14 +42,7 @@ def reorder(body: tuple[Piece, ...], registers: int) -> tuple[Piece, ...]:
         body: Pieces of a function.
         registers: Vector registers of the target.
     """
-    result: list[Piece] = []
-    for piece in body:
-        match piece:
-            case Block():
-                result.append(_block(piece, registers))
-            case Loop() | Guard():
-                result.append(replace(piece, body=reorder(piece.body, registers)))
-    return tuple(result)
+    return map_blocks(body, lambda block: _block(block, registers))
 
 
 def _block(block: Block, registers: int) -> Block:

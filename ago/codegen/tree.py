@@ -7,7 +7,8 @@ are gone: addresses are a pointer (a buffer plus terms of serial loops) and a co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ago.ir.index import Index
 from ago.ir.value import Condition
@@ -262,3 +263,13 @@ class Tree:
     body: tuple[Piece, ...]
     pointers: tuple[Pointer, ...]
     registers: tuple[RegisterVariable, ...]
+
+
+def map_blocks(body: tuple[Piece, ...], change: Callable[[Block], Block]) -> tuple[Piece, ...]:
+    """`body` with every block in it, also below loops and guards, replaced by `change(block)`."""
+    return tuple(
+        change(piece)
+        if isinstance(piece, Block)
+        else replace(piece, body=map_blocks(piece.body, change))
+        for piece in body
+    )
