@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ago.cost_model.analytic import stream_cycles
 from ago.fuse.shape import Roles, reduction_axis, stage_loads
 from ago.ir.index import variables
-from ago.ir.nest import Buffer
 from ago.ir.program import Program
 from ago.schedule.tree import find_loop
 from ago.target import Target
@@ -74,16 +73,12 @@ def _operand_bytes(program: Program, part: Roles, lane: str) -> tuple[tuple[floa
     for load in stage_loads(reduction):
         buffer = program.buffer(load.buffer)
         if buffer.scope == "constant":
-            weights += _bytes(buffer)
+            weights += buffer.nbytes
         elif any(lanes & variables(i) for i in load.index):
-            private += _bytes(buffer)
+            private += buffer.nbytes
         else:
-            inputs += _bytes(buffer)
+            inputs += buffer.nbytes
     return (weights, inputs), private
-
-
-def _bytes(buffer: Buffer) -> float:
-    return 4.0 * math.prod(buffer.shape)
 
 
 def _iterations(program: Program, loop: str) -> int:

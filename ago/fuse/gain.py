@@ -145,11 +145,10 @@ def _constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[f
         buffer = program.buffer(load.buffer)
         if buffer.scope != "constant":
             continue
-        nbytes = 4.0 * math.prod(buffer.shape)
         if any(moving & variables(i) for i in load.index):
-            parts += nbytes
+            parts += buffer.nbytes
         else:
-            again += nbytes
+            again += buffer.nbytes
     return again, parts
 
 

@@ -59,10 +59,6 @@ class Quotient:
         yield from self.producers[cluster]
         yield from self.consumers[cluster]
 
-    def shared_bytes(self, a: int, b: int) -> int:
-        """Bytes that one of two clusters reads from the other."""
-        return self.consumers[a].get(b, 0) + self.producers[a].get(b, 0)
-
     def merge(self, producer: int, consumer: int) -> tuple[int, list[int]]:
         """Contract an edge between whose ends there is no other path.
 
