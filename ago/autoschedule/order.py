@@ -1,42 +1,127 @@
-"""Where the loop over tiles along the vectorised axis stands among the output's outer loops."""
+"""Where the loop over tiles along the vectorised axis stands among the output's outer loops.
+
+Read `OrderProblem` first: sizes alone, so that the traffic of any tile in any order is known
+without a program that has it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ago.cost_model.analytic import stream_cycles
+from ago.autoschedule.groups import interleaving, lane_period, ragged_group
+from ago.cost_model.analytic import Tile, stream_cycles
 from ago.fuse.shape import Roles, reduction_axis, stage_loads
 from ago.ir.index import variables
 from ago.ir.program import Program
+from ago.schedule.chooser import Decision
 from ago.schedule.tree import find_loop
 from ago.target import Target
 
 
-def order_traffic(
-    program: Program, part: Roles, lane: str, outer: Sequence[str], tiles_loop: str, target: Target
-) -> dict[int, float]:
-    """Cycles of cache traffic for each position of the lane-tile loop among the outer loops.
+@dataclass(frozen=True, slots=True)
+class OrderProblem:
+    """What the traffic of a loop order depends on.
 
-    Innermost, every row tile streams all weights and reads its inputs once; outermost, each block
-    of weights is read once and the inputs are read again for each block.
-
-    Args:
-        program: The program, its output's loops split but not yet ordered.
-        part: Its stages.
-        lane: The output's vectorised axis.
-        outer: The other outer loops, outermost first.
-        tiles_loop: The loop over tiles along the lane axis.
-        target: Cache sizes.
-
-    Returns:
-        Cycles by position, all from `len(outer)` down to 0: of equal ones the innermost is first.
+    Attributes:
+        outer: Iterations of the outer loops beside those over tiles along the lane axis, outermost
+            first, the rows not yet in tiles.
+        row: Place of the rows' loop among them; None without rows.
+        vectors: Vectors along the lane axis.
+        tiles: Tiles along the lane axis, where they do not depend on the tile's width; else 0.
+        shared: Bytes of constants, and of inputs that every lane tile reads.
+        private: Bytes of inputs of which each lane tile reads its own part.
     """
-    extents = [_iterations(program, loop) for loop in outer]
-    tiles = _iterations(program, tiles_loop)
-    shared, private = _operand_bytes(program, part, lane)
-    positions = range(len(outer), -1, -1)
-    return {p: _traffic(extents, p, tiles, shared, private, target) for p in positions}
+
+    outer: tuple[int, ...]
+    row: int | None
+    vectors: int
+    tiles: int
+    shared: tuple[float, float]
+    private: float
+
+    @staticmethod
+    def of(
+        program: Program, part: Roles, axes: tuple[str, str | None], lanes: int, alone: int
+    ) -> OrderProblem:
+        """The problem of a piece whose output's loops are still whole.
+
+        Args:
+            program: The program.
+            part: Its stages.
+            axes: The output's vectorised axis, and the one that is tiled by rows.
+            lanes: float32 lanes of a vector.
+            alone: How many of the output's outermost loops other statements share.
+        """
+        lane, row = axes
+        outer = [a.name for a in part.output.axes[alone:] if a.name != lane]
+        extents = tuple(_iterations(program, part.output.loop(name)) for name in outer)
+        extent = _iterations(program, part.output.loop(lane))
+        shared, private = _operand_bytes(program, part, lane)
+        place = None if row is None else outer.index(row)
+        vectors, tiles = math.ceil(extent / lanes), _fixed_tiles(program, part, lane, lanes)
+        return OrderProblem(extents, place, vectors, tiles, shared, private)
+
+    def loops(self, tile: Tile) -> tuple[tuple[int, ...], int]:
+        """Iterations of the outer loops, and tiles along the lane axis, with a register tile."""
+        extents = list(self.outer)
+        if self.row is not None:
+            extents[self.row] = math.ceil(extents[self.row] / tile.rows)
+        return tuple(extents), self.tiles or math.ceil(self.vectors / tile.vectors)
+
+    def traffic(self, tile: Tile, target: Target) -> dict[int, float]:
+        """Cycles of cache traffic for each position of the lane-tile loop among the outer loops.
+
+        Innermost, every row tile streams all weights and reads its inputs once; outermost, each
+        block of weights is read once and the inputs are read again for each block.
+
+        Args:
+            tile: The register tile.
+            target: Cache sizes.
+
+        Returns:
+            Cycles by position, the innermost first: of equal ones it is the best.
+        """
+        extents, tiles = self.loops(tile)
+        positions = range(len(extents), -1, -1)
+        return {
+            place: _traffic(extents, place, tiles, self.shared, self.private, target)
+            for place in positions
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReason:
+    """Why the lane-tile loop stands where it does; explains a position.
+
+    Attributes:
+        problem: The piece.
+        tile: Its register tile.
+        target: Cache sizes.
+    """
+
+    problem: OrderProblem
+    tile: Tile
+    target: Target
+
+    def __call__(self, position: Decision) -> str:
+        """The model's opinion of a position."""
+        assert isinstance(position, int)
+        cycles = self.problem.traffic(self.tile, self.target)[position]
+        return f"{cycles:.3g} cycles of cache traffic"
+
+
+def _fixed_tiles(program: Program, part: Roles, lane: str, lanes: int) -> int:
+    """Iterations of the innermost loop over lane tiles where the axis prescribes them; else 0."""
+    group = ragged_group(part, lane, lanes)
+    if group:
+        return math.ceil(group / lanes)
+    shared = interleaving(program, part, lane, lanes)
+    if shared > 1:
+        return math.ceil(math.ceil(_iterations(program, part.output.loop(lane)) / shared) / lanes)
+    period = lane_period(part, lane, lanes)
+    return period if period > 1 else 0
 
 
 def _traffic(

@@ -30,6 +30,9 @@ from ago.schedule.round_axis import round_axis
 from ago.schedule.trace import Schedule
 from ago.target import Target
 
+FUSION = "fusion"
+"""The decision on the fusion plan, which is of no stage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sketched:
@@ -81,12 +84,16 @@ def sketch_program(
     Returns:
         The schedule and the plans.
     """
-    intensive = intensive_fusion and threads == 1
-    ranking = _rank(_Task(workload_key(program), target, intensive, program))
+    ranking = fusion_ranking(program, target, intensive_fusion=intensive_fusion and threads == 1)
     made = _sketch_ranked(program, target, chooser, ranking)
     if threads > 1:
         share_work(made.schedule, threads)
     return made
+
+
+def fusion_ranking(program: Program, target: Target, *, intensive_fusion: bool = True) -> Ranking:
+    """The fusion plans that `sketch_program` chooses from; found once for each workload."""
+    return _rank(_Task(workload_key(program), target, intensive_fusion, program))
 
 
 def _sketch_ranked(
@@ -135,7 +142,7 @@ def _sketch(
     taken = APART
     if len(by_name) > 1:
         explain = partial(_explain, ranking)
-        taken = by_name[str(schedule.decide("fusion", tuple(by_name), explain))]
+        taken = by_name[str(schedule.decide(FUSION, tuple(by_name), explain))]
     lanes = {piece: _round_lanes(schedule, piece, target) for piece in pieces}
     opened = {nest.output: open_nest(schedule, pieces, nest) for nest in taken.plan.nests}
     fused = {piece for nest in opened.values() for piece in nest.pieces}

@@ -6,12 +6,11 @@ Read `tile_piece` first. Loop names say it all: the output's lane axis `c` becom
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 
 from ago.autoschedule.elementwise import tile_elementwise
 from ago.autoschedule.groups import interleaving, lane_period, ragged_group
-from ago.autoschedule.order import order_traffic
+from ago.autoschedule.order import OrderProblem, OrderReason
 from ago.autoschedule.problem import tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
@@ -73,9 +72,9 @@ def _tile_reduction(
     picked = schedule.decide(
         f"{output.name}/tile",
         [(t.rows, t.vectors) for t in tiles],
-        lambda value: str(tile_terms(problem, _as_tile(value), target)),
+        TileReason(problem, lanes, target),
     )
-    tile = _as_tile(picked)
+    tile = as_tile(picked)
     tail = row_tail(problem, tile)
     at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, kept)
     schedule.apply(compute_at, reduction.name, at)
@@ -89,12 +88,27 @@ def _tile_reduction(
         schedule.apply(vectorize, inside[-1])
 
 
-def _explain_order(traffic: Mapping[int, float], position: Decision) -> str:
-    assert isinstance(position, int)
-    return f"{traffic[position]:.3g} cycles of cache traffic"
+@dataclass(frozen=True, slots=True)
+class TileReason:
+    """Why a register tile was chosen; explains a tile.
+
+    Attributes:
+        problem: The reduction.
+        lanes: float32 lanes of a vector; 1 in scalar code.
+        target: The CPU.
+    """
+
+    problem: TileProblem
+    lanes: int
+    target: Target
+
+    def __call__(self, tile: Decision) -> str:
+        """The model's opinion of a tile."""
+        return str(tile_terms(self.problem, as_tile(tile), self.target))
 
 
-def _as_tile(value: Decision) -> Tile:
+def as_tile(value: Decision) -> Tile:
+    """The tile that a decision stands for: rows and vectors."""
     assert isinstance(value, tuple)
     return Tile(int(value[0]), int(value[1]))
 
@@ -111,6 +125,7 @@ def _tile_output(
 ) -> str:
     """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
     output, (lane, row) = part.output, axes
+    problem = OrderProblem.of(schedule.program, part, axes, lanes, kept[1])
     tiles, inner = _split_lanes(schedule, part, lane, tile.vectors, lanes)
     fixed, alone = kept
     outer = [output.loop(a.name) for a in output.axes[alone:] if a.name != lane]
@@ -119,12 +134,12 @@ def _tile_output(
         schedule.apply(split, row_loop, tile.rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    traffic = order_traffic(schedule.program, part, lane, outer, tiles[-1], target)
+    traffic = problem.traffic(tile, target)
     orders = [place for place in sorted(traffic, key=traffic.__getitem__) if place >= fixed]
     position = schedule.decide(
         f"{output.name}/order",
         orders,
-        partial(_explain_order, traffic),
+        OrderReason(problem, tile, target),
     )
     assert isinstance(position, int)
     outer[position:position] = tiles

@@ -110,16 +110,22 @@ class Tile:
 
 
 def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
-    """Whether accumulators and operands of a tile stay in the register file.
+    """Whether accumulators and operands of a tile stay in the register file."""
+    accumulators = tile.rows * tile.vectors
+    most = _WINDOW_ACCUMULATORS * target.vector_registers
+    if problem.shares_vectors and accumulators > most:
+        return False
+    return registers_needed(problem, tile, target) <= target.vector_registers
+
+
+def registers_needed(problem: TileProblem, tile: Tile, target: Target) -> int:
+    """Vector registers that a tile's accumulators and operands take in a step.
 
     On NEON one register stays free: vectors of factors live through several steps.
     """
-    accumulators = tile.rows * tile.vectors
+    needed = tile.rows * tile.vectors
     if problem.shares_vectors:
-        needed = accumulators + _window_registers(problem, tile)
-        most = _WINDOW_ACCUMULATORS * target.vector_registers
-        return needed <= target.vector_registers and accumulators <= most
-    needed = accumulators
+        return needed + _window_registers(problem, tile)
     for operand in problem.operands:
         if operand.along_lanes:
             needed += 1 if operand.along_rows else tile.vectors
@@ -127,8 +133,7 @@ def fits_registers(problem: TileProblem, tile: Tile, target: Target) -> bool:
             needed += tile.rows if operand.along_reduction else _NEON_SCALARS
         else:
             needed += 1
-    spare = 1 if target.multiplies_by_lane else 0
-    return needed + spare <= target.vector_registers
+    return needed + (1 if target.multiplies_by_lane else 0)
 
 
 def _window_registers(problem: TileProblem, tile: Tile) -> int:

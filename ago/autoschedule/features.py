@@ -1,0 +1,259 @@
+"""Features of decisions, without the programs they would become.
+
+Read `PlanTable` first. A sketch asks of each piece for a register tile and an order; what they cost
+depends on sizes alone. So all of it is worked out once for each fusion plan, as tables over those
+decisions, and the features of many candidates are gathered from the tables.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ago.autoschedule.order import OrderProblem, OrderReason
+from ago.autoschedule.tiles import TileReason, as_tile
+from ago.cost_model.analytic import Tile, registers_needed, tile_terms
+from ago.cost_model.features import COLUMN, COLUMNS, PIECE, SLOTS, WHOLE, Features
+from ago.fuse.rank import RankedPlan
+from ago.schedule.chooser import Decision
+from ago.schedule.decisions import Choice, group_of
+from ago.target import Target
+
+Decisions = Mapping[str, Decision]
+
+_EXPOSED = 0.25
+"""Share of the cycles of traffic that arithmetic and prefetching leave to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much a piece does, whatever its schedule.
+
+    Attributes:
+        steps: Innermost iterations.
+        nbytes: Of all it reads and writes, each byte once.
+        reduces: Whether it holds a reduction, whose tiles are decided on.
+    """
+
+    steps: int
+    nbytes: int
+    reduces: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _PieceTable:
+    """The features of a piece by its decisions.
+
+    Attributes:
+        keys: The decisions' keys: tile and order.
+        codes: Place of each value along each axis of the table.
+        values: (tiles, orders, len(PIECE)).
+        peak: Cycles of its arithmetic at the peak.
+    """
+
+    keys: tuple[str, str]
+    codes: tuple[Mapping[Decision, int], Mapping[Decision, int]]
+    values: Features
+    peak: float
+
+    def gather(self, candidates: Sequence[Decisions]) -> Features:
+        """(n, len(PIECE))."""
+        places = tuple(
+            np.fromiter((codes[c[key]] for c in candidates), np.intp, len(candidates))
+            for key, codes in zip(self.keys, self.codes, strict=True)
+        )
+        return self.values[places]
+
+
+class PlanTable:
+    """The features of all candidates of one fusion plan.
+
+    Args:
+        choices: What a sketch asked with this plan, with the models behind the questions.
+        plan: The plan.
+        work: Of each piece of the program, by the stage that writes its result.
+        target: The CPU.
+    """
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        plan: RankedPlan,
+        work: Mapping[str, Work],
+        target: Target,
+    ) -> None:
+        recompute = {k: float(f) for c in plan.choices for k, f in c.recompute.items()}
+        by_key = {choice.key: choice for choice in choices}
+        reductions = [name for name in work if work[name].reduces]
+        heaviest = sorted(reductions, key=lambda name: -work[name].steps)
+        total = sum(w.steps for w in work.values())
+        self._pieces = {
+            slot: _piece_table(by_key, name, (work[name], total), recompute.get(name, 1.0))
+            for slot, name in enumerate(heaviest)
+            if f"{name}/tile" in by_key
+        }
+        self._peak = total / (target.lanes * target.fma_pipes)
+        self._base = _whole(plan, work, target, self._peak)
+
+    def rows(self, candidates: Sequence[Decisions]) -> Features:
+        """The features of candidates that have all decisions of the plan.
+
+        Args:
+            candidates: Values by key.
+
+        Returns:
+            (n, len(COLUMNS)).
+        """
+        result = np.zeros((len(candidates), len(COLUMNS)), np.float32)
+        result[:, : len(WHOLE)] = self._base
+        tiles = np.zeros(len(candidates))
+        traffic = np.zeros(len(candidates))
+        for slot, piece in self._pieces.items():
+            found = piece.gather(candidates)
+            tiles += piece.peak * found[:, PIECE.index("tile_cycles")]
+            traffic += piece.peak * found[:, PIECE.index("traffic_cycles")]
+            if slot < SLOTS:
+                start = len(WHOLE) + slot * len(PIECE)
+                result[:, start : start + len(PIECE)] = found
+        result[:, COLUMN["tile_cycles"]] = tiles / self._peak
+        result[:, COLUMN["traffic_cycles"]] = traffic / self._peak
+        result[:, COLUMN["cycles"]] = self._cycles(result, tiles / self._peak)
+        return result
+
+    def _cycles(self, rows: Features, tiles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        saved = sum(rows[:, COLUMN[f"gain_{name}"]] for name in ("traffic", "weights", "rows"))
+        total = tiles + _EXPOSED * rows[:, COLUMN["traffic_cycles"]] - saved
+        return np.log2(np.maximum(total, 0.05))
+
+
+def _whole(
+    plan: RankedPlan, work: Mapping[str, Work], target: Target, peak: float
+) -> npt.NDArray[np.float32]:
+    """The columns of the whole candidate that depend on the plan alone."""
+    gains = [choice.gain for choice in plan.choices]
+    working = max((g.working_set for g in gains), default=0)
+    nbytes = sum(w.nbytes for w in work.values())
+    recompute = [float(f) for c in plan.choices for f in c.recompute.values()]
+    values = {
+        "gain_traffic": sum(g.traffic for g in gains) / peak,
+        "gain_weights": sum(g.weights for g in gains) / peak,
+        "gain_tiles": sum(g.tiles for g in gains) / peak,
+        "gain_rows": sum(g.rows for g in gains) / peak,
+        "gain_recompute": sum(g.recompute for g in gains) / peak,
+        "saved_bytes": sum(g.saved_bytes for g in gains) / max(nbytes, 1),
+        "working_l1": _log(working / target.l1_bytes),
+        "working_l2": _log(working / target.l2_bytes),
+        "recompute": max(recompute, default=1.0),
+        "nests": len(plan.choices),
+        "fused": sum(len(c.pieces) for c in plan.choices),
+        "log_block": sum(_log(c.nest.block) for c in plan.choices),
+        "pieces": len(work),
+        "reductions": sum(w.reduces for w in work.values()),
+        "log_work": _log(sum(w.steps for w in work.values())),
+        "intensity": _log(sum(w.steps for w in work.values()) / max(nbytes, 1)),
+        "lanes": target.lanes,
+    }
+    return np.array([values.get(name, 0.0) for name in WHOLE], np.float32)
+
+
+def _piece_table(
+    choices: Mapping[str, Choice], name: str, work: tuple[Work, int], recompute: float
+) -> _PieceTable:
+    keys = (f"{name}/tile", f"{name}/order")
+    tile, order = (choices[key] for key in keys)
+    reason, why = tile.domain.explain, order.domain.explain
+    assert isinstance(reason, TileReason)
+    assert isinstance(why, OrderReason)
+    tiles = tuple(as_tile(value) for value in tile.domain)
+    places = tuple(p for p in order.domain if isinstance(p, int))
+    own, total = work
+    peak = own.steps / (reason.lanes * reason.target.fma_pipes)
+    values = np.empty((len(tiles), len(places), len(PIECE)), np.float32)
+    values[:] = _nest_table(reason, why.problem, tiles, places)
+    values[..., PIECE.index("share")] = own.steps / total
+    values[..., PIECE.index("log_work")] = _log(own.steps)
+    values[..., PIECE.index("intensity")] = _log(own.steps / max(own.nbytes, 1))
+    values[..., PIECE.index("recompute")] = recompute
+    values[..., PIECE.index("tile_cycles")] *= recompute
+    values[..., PIECE.index("traffic_cycles")] /= peak
+    codes = tuple({v: n for n, v in enumerate(c.domain)} for c in (tile, order))
+    return _PieceTable(keys, (codes[0], codes[1]), values, peak)
+
+
+@functools.lru_cache(maxsize=256)
+def _nest_table(
+    reason: TileReason, problem: OrderProblem, tiles: tuple[Tile, ...], places: tuple[int, ...]
+) -> Features:
+    """(tiles, orders, len(PIECE)), but for what depends on the whole program."""
+    values = np.zeros((len(tiles), len(places), len(PIECE)), np.float32)
+    for t, tile in enumerate(tiles):
+        traffic = problem.traffic(tile, reason.target)
+        registers = _tile_features(reason, tile)
+        for p, place in enumerate(places):
+            found = registers | _order_features(problem, tile, place, reason.target)
+            found["traffic_cycles"] = traffic[place]
+            values[t, p] = [found.get(name, 0.0) for name in PIECE]
+    return values
+
+
+def _tile_features(reason: TileReason, tile: Tile) -> dict[str, float]:
+    """What a register tile does, whatever the loops around it."""
+    problem, target = reason.problem, reason.target
+    terms = tile_terms(problem, tile, target)
+    multiplies = tile.rows * tile.vectors
+    step = max(terms.multiply, terms.load, terms.latency, terms.issue, terms.stream)
+    needed = problem.rows * problem.vectors * problem.steps * problem.repeats
+    return {
+        "present": 1.0,
+        "rows": tile.rows,
+        "vectors": tile.vectors,
+        "accumulators": multiplies,
+        "registers": registers_needed(problem, tile, target) / target.vector_registers,
+        "multiply": terms.multiply / multiplies,
+        "load": terms.load / multiplies,
+        "latency": terms.latency / multiplies,
+        "issue": terms.issue / multiplies,
+        "stream": terms.stream / multiplies,
+        "once": terms.once / (multiplies * terms.steps),
+        "bound": terms.multiply / step,
+        "waste": terms.tiles * multiplies * problem.steps / max(needed, 1),
+        "log_tiles": _log(terms.tiles),
+        "log_steps": _log(terms.steps),
+        "window": problem.window * (1 if problem.shares_vectors else -1),
+        "tile_cycles": terms.total * target.fma_pipes / max(needed, 1),
+    }
+
+
+def _order_features(
+    problem: OrderProblem, tile: Tile, place: int, target: Target
+) -> dict[str, float]:
+    """What the caches see of an order."""
+    extents, tiles = problem.loops(tile)
+    before, after = math.prod(extents[:place]), math.prod(extents[place:])
+    weights, inputs = problem.shared
+    block = weights / tiles
+    part = (inputs + problem.private / tiles) / before
+    return {
+        "order": place / max(len(extents), 1),
+        "log_before": _log(before),
+        "log_after": _log(after),
+        "block_l1": _log(block / target.l1_bytes),
+        "block_l2": _log(block / target.l2_bytes),
+        "inputs_l1": _log(part / target.l1_bytes),
+        "weights_l2": _log(weights / target.l2_bytes),
+    }
+
+
+def _log(value: float) -> float:
+    """Binary logarithm; that of nothing is far below all others."""
+    return math.log2(value) if value > 2.0**-20 else -20.0
+
+
+def groups_of(keys: Sequence[str]) -> list[str]:
+    """The groups of keys, each once, in order."""
+    return list(dict.fromkeys(group_of(key) for key in keys))
