@@ -55,6 +55,8 @@ from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.schedule.trace import Trace
 from ago.target import Target
+from ago.tune.known import Known, apply_record, nothing_known
+from ago.tune.task import Task, distinct_tasks
 
 GraphPass = Callable[[Graph, Target], Graph]
 
@@ -156,6 +158,7 @@ def compile_graph(
     options: Options,
     partitioner: Partitioner | None = None,
     progress: Progress = silent,
+    known: Known = nothing_known,
 ) -> Compilation:
     """Compile a graph to C.
 
@@ -164,6 +167,7 @@ def compile_graph(
         options: Target and more.
         partitioner: Cuts the graph into subgraphs; by default that of `DEFAULT_PARTITIONER`.
         progress: Told how many subgraphs are done.
+        known: Asked for the schedule of each workload; the others get their defaults.
 
     Returns:
         The artifact and all intermediate values.
@@ -173,22 +177,69 @@ def compile_graph(
         InputError: The environment variable AGO_DEBUG is no level.
     """
     target, watch = options.target, watch_from_environment(graph.name)
-    graph = run_passes(graph, target, watch)
-    require_lowerings(graph.nodes)
-    start = time.perf_counter()
-    partition = (partitioner or find_partitioner(DEFAULT_PARTITIONER))(graph)
-    if watch is not None:
-        watch(Event("partition", "partition", partition, time.perf_counter() - start))
+    graph, partition = cut_graph(graph, target, partitioner, watch)
     work = order_for_memory(graph, strip_views(graph, partition))
     schedules: dict[str, Scheduled] = {}
     kernels: list[Kernel] = []
     for number, subgraph in enumerate(work.subgraphs):
         progress("scheduling", number, len(work.subgraphs))
         name = f"step_{number}"
-        kernels.append(compile_subgraph(graph, subgraph, name, options, schedules, watch))
+        kernels.append(compile_subgraph(graph, subgraph, name, options, schedules, watch, known))
     progress("scheduling", len(work.subgraphs), len(work.subgraphs))
     linked = link_model(graph, kernels, work.views, INTRINSICS[target.isa], target)
     return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
+
+
+def cut_graph(
+    graph: Graph, target: Target, partitioner: Partitioner | None, watch: Watch | None = None
+) -> tuple[Graph, Partition]:
+    """Apply all graph passes and cut the graph into subgraphs.
+
+    Args:
+        graph: Of canonical operators.
+        target: The CPU.
+        partitioner: By default that of `DEFAULT_PARTITIONER`.
+        watch: Told of what was made.
+
+    Returns:
+        The graph after all passes, and its subgraphs.
+
+    Raises:
+        UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
+    """
+    graph = run_passes(graph, target, watch)
+    require_lowerings(graph.nodes)
+    start = time.perf_counter()
+    partition = (partitioner or find_partitioner(DEFAULT_PARTITIONER))(graph)
+    if watch is not None:
+        watch(Event("partition", "partition", partition, time.perf_counter() - start))
+    return graph, partition
+
+
+def find_tasks(
+    graph: Graph, options: Options, partitioner: Partitioner | None = None
+) -> tuple[Task, ...]:
+    """The distinct workloads of a graph: what can be tuned.
+
+    Args:
+        graph: Of canonical operators.
+        options: Target and more.
+        partitioner: Cuts the graph into subgraphs; by default that of `DEFAULT_PARTITIONER`.
+
+    Returns:
+        The tasks, in the order in which an inference first runs them.
+
+    Raises:
+        UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
+    """
+    target, intensive = options.target, options.intensive_fusion
+    graph, partition = cut_graph(graph, target, partitioner)
+    work = order_for_memory(graph, strip_views(graph, partition))
+    found = []
+    for number, subgraph in enumerate(work.subgraphs):
+        lowered = lower_nodes(graph, subgraph.nodes, subgraph.outputs, f"step_{number}")
+        found.append(Task.of(lowered.program, target, str(subgraph), intensive=intensive))
+    return distinct_tasks(found)
 
 
 def compile_subgraph(
@@ -198,6 +249,7 @@ def compile_subgraph(
     options: Options,
     schedules: dict[str, Scheduled],
     watch: Watch | None = None,
+    known: Known = nothing_known,
 ) -> Kernel:
     """Lower, schedule, verify and print one subgraph.
 
@@ -208,6 +260,7 @@ def compile_subgraph(
         options: Target and more.
         schedules: Schedules by workload key; equal workloads share them.
         watch: Told of what was made.
+        known: Asked for the schedule of the workload, which otherwise gets its default.
 
     Returns:
         The kernel.
@@ -217,17 +270,7 @@ def compile_subgraph(
     times.append(time.perf_counter())
     key = workload_key(lowered.program)
     if key not in schedules:
-        made = sketch_program(
-            lowered.program,
-            target,
-            intensive_fusion=options.intensive_fusion,
-            threads=options.threads,
-        )
-        schedule = made.schedule
-        verify(schedule.program)
-        schedules[key] = Scheduled(
-            lowered.program, schedule.program, schedule.trace, schedule.choices, made.fusion
-        )
+        schedules[key] = _schedule(lowered.program, str(subgraph), options, known)
     scheduled = schedules[key].program.relabelled(lowered.program)
     times.append(time.perf_counter())
     function = emit_function(scheduled, target, INTRINSICS[target.isa])
@@ -236,6 +279,24 @@ def compile_subgraph(
         _tell(watch, name, str(subgraph), (lowered.program, schedules[key], function.text), times)
     found = schedules[key]
     return Kernel(subgraph, lowered, found.trace, found.fusion, scheduled, function)
+
+
+def _schedule(program: Program, label: str, options: Options, known: Known) -> Scheduled:
+    """The known schedule of a workload, or its default; verified."""
+    task = Task.of(program, options.target, label, intensive=options.intensive_fusion)
+    record = known(task.key) if options.threads == 1 else None
+    found = None if record is None else apply_record(record, task)
+    if found is not None:
+        return found
+    made = sketch_program(
+        program,
+        options.target,
+        intensive_fusion=options.intensive_fusion,
+        threads=options.threads,
+    )
+    schedule = made.schedule
+    verify(schedule.program)
+    return Scheduled(program, schedule.program, schedule.trace, schedule.choices, made.fusion)
 
 
 def _tell(

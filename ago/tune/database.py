@@ -2,7 +2,7 @@
 
 Read `Database` first. The file is in WAL mode and every batch of records is one transaction, so
 that several processes write at once, and a process that is killed loses at most what it had not
-handed over yet. Records are only added; `prune` is the one thing that removes any.
+handed over yet. Records are added; `revise` replaces times by better ones, `prune` removes.
 """
 
 from __future__ import annotations
@@ -125,6 +125,17 @@ class Database:
         with self._transaction():
             return sum(self._add(record) for record in records)
 
+    def revise(self, records: Iterable[Record]) -> None:
+        """Replace what a host measured of the same decisions before, in one transaction.
+
+        Args:
+            records: Better measurements; those of decisions that are not there are added.
+        """
+        with self._transaction():
+            for record in records:
+                if not self._add(record):
+                    self._replace(record)
+
     def best(self, key: TaskKey) -> Record | None:
         """The fastest record of a task, the oldest of equals; None if it has none with a time."""
         return next(self._records("seconds IS NOT NULL", key, "seconds, trial.id LIMIT 1"), None)
@@ -217,6 +228,25 @@ class Database:
                 record.host,
             ),
         ).rowcount
+
+    def _replace(self, record: Record) -> None:
+        self._connection.execute(
+            "UPDATE trial SET trace = ?, status = ?, seconds = ?, spread = ?, reason = ? "
+            "WHERE host = ? AND decisions = ? AND task = "
+            "(SELECT id FROM task WHERE workload = ? AND features = ? AND space = ?)",
+            (
+                record.trace,
+                record.status,
+                record.seconds,
+                record.spread,
+                record.reason,
+                record.host,
+                decisions_text(record.decisions),
+                record.key.workload,
+                record.key.features,
+                record.key.space,
+            ),
+        )
 
     def _records(self, where: str, key: TaskKey | None, order: str) -> Iterator[Record]:
         values: Sequence[object] = ()

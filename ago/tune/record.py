@@ -31,7 +31,8 @@ class TaskKey:
 
     Attributes:
         workload: Structural hash of the naive program: operators, shapes, element types.
-        features: Instruction set and lanes that code is generated for, such as `"avx2x8"`.
+        features: Instruction set and lanes that code is generated for, such as `"avx2x8"`, and
+            what is excluded from the space: `"avx2x8-apart"` without intensive fusion.
         space: `SPACE_VERSION` when the record was made.
     """
 
@@ -40,9 +41,10 @@ class TaskKey:
     space: int = SPACE_VERSION
 
     @classmethod
-    def of(cls, program: Program, target: Target) -> TaskKey:
-        """The key of a naive program on a target."""
-        return cls(workload_key(program), f"{target.isa}x{target.lanes}")
+    def of(cls, program: Program, target: Target, *, intensive: bool = True) -> TaskKey:
+        """The key of a naive program on a target, with or without intensive fusion."""
+        features = f"{target.isa}x{target.lanes}" + ("" if intensive else "-apart")
+        return cls(workload_key(program), features)
 
     def __str__(self) -> str:
         return f"{self.workload} {self.features} v{self.space}"

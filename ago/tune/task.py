@@ -37,7 +37,8 @@ class Task:
     @classmethod
     def of(cls, program: Program, target: Target, label: str, *, intensive: bool = True) -> Task:
         """The task of a naive program, used once."""
-        return cls(TaskKey.of(program, target), program, target, label, intensive=intensive)
+        key = TaskKey.of(program, target, intensive=intensive)
+        return cls(key, program, target, label, intensive=intensive)
 
     def __str__(self) -> str:
         return f"{self.key}: {self.label}" + (f" ({self.uses} uses)" if self.uses > 1 else "")
