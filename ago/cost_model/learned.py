@@ -1,0 +1,147 @@
+"""The learned model: LightGBM ranks the candidates of a workload, from times measured so far.
+
+Read `LearnedModel` first. One that was trained on earlier tuning ships with the package; what is
+measured now adds trees to it. It is the same for the same rows and seed: one thread, no sampling
+that a seed does not fix. LightGBM is imported when a model is made; where it cannot be,
+`best_model` gives the analytic one.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ago.cost_model.features import COLUMNS, Features
+from ago.cost_model.model import AnalyticModel, CostModel, Groups, Numbers
+
+SHIPPED = Path(__file__).with_name("ranker.txt")
+"""The pre-trained model as LightGBM's text, written by `tools/train_cost_model.py`."""
+
+GRADES = 31
+"""Relevance of the fastest candidate of a workload; one that takes twice as long has half of it."""
+
+_ROUNDS = 60
+"""Trees that are added for what is measured now."""
+
+_PARAMETERS: dict[str, Any] = {
+    "objective": "lambdarank",
+    "label_gain": list(range(GRADES + 1)),
+    "lambdarank_truncation_level": 30,
+    "learning_rate": 0.1,
+    "num_leaves": 15,
+    "min_data_in_leaf": 4,
+    "lambda_l2": 1.0,
+    "feature_fraction": 0.7,
+    "deterministic": True,
+    "force_row_wise": True,
+    "num_threads": 1,
+    "verbose": -1,
+}
+
+
+class Booster(Protocol):
+    """What is used of LightGBM's boosters."""
+
+    def predict(self, features: Features, *, num_threads: int) -> Numbers:
+        """Raw scores, (n,); the higher, the faster."""
+
+    def feature_name(self) -> list[str]:
+        """The columns that it was trained on."""
+
+
+class LearnedModel:
+    """Ranks by what was measured, beginning with what was learnt before.
+
+    Args:
+        seed: Of the columns that each tree may use.
+        pretrained: Whether to begin with the model that ships.
+
+    Raises:
+        ImportError: LightGBM is not installed.
+        OSError: A library that it needs is missing.
+    """
+
+    def __init__(self, seed: int = 0, *, pretrained: bool = True) -> None:
+        import lightgbm  # deferred: heavy, and not there on every system
+
+        self._lightgbm = lightgbm
+        self._seed = seed
+        self._base = _shipped() if pretrained else None
+        self._added: Booster | None = None
+
+    def fit(self, features: Features, seconds: Numbers, groups: Groups) -> None:
+        """Learn from all that was measured so far; see `CostModel.fit`."""
+        rows, sizes = _by_group(groups)
+        if len(rows) == 0:
+            self._added = None
+            return
+        data = self._lightgbm.Dataset(
+            features[rows],
+            relevance(seconds, groups)[rows],
+            group=sizes,
+            init_score=_raw(self._base, features[rows]),
+        )
+        self._added = self._lightgbm.train(_PARAMETERS | {"seed": self._seed}, data, _ROUNDS)
+
+    def predict(self, features: Features) -> Numbers:
+        """Score candidates; see `CostModel.predict`.
+
+        Nothing learnt and nothing shipped, it ranks by the analytic model.
+        """
+        if self._base is None and self._added is None:
+            return AnalyticModel().predict(features)
+        return -_raw(self._base, features) - _raw(self._added, features)
+
+
+def _raw(booster: Booster | None, features: Features) -> Numbers:
+    """A booster's scores; zeros where there is none."""
+    if booster is None or len(features) == 0:
+        return np.zeros(len(features))
+    return booster.predict(features, num_threads=1)
+
+
+def relevance(seconds: Numbers, groups: Groups) -> Numbers:
+    """How good candidates are: `GRADES` for the fastest of its group, 0 for one that failed.
+
+    Args:
+        seconds: (n,) times; infinite where a candidate failed.
+        groups: (n,) the workload of each row.
+
+    Returns:
+        (n,) whole numbers.
+    """
+    grades = np.zeros(len(seconds))
+    ran = np.isfinite(seconds)
+    for group in np.unique(groups[ran]):
+        inside = ran & (groups == group)
+        grades[inside] = np.round(GRADES * seconds[inside].min() / seconds[inside])
+    return grades
+
+
+def best_model(seed: int = 0) -> CostModel:
+    """The learned model where LightGBM can be imported, else the analytic one."""
+    try:
+        return LearnedModel(seed)
+    except (ImportError, OSError):
+        return AnalyticModel()
+
+
+def _by_group(groups: Groups) -> tuple[Groups, list[int]]:
+    """The rows with those of a group together, and how many each group has."""
+    rows = np.argsort(groups, kind="stable")
+    _, sizes = np.unique(groups, return_counts=True)
+    return rows, [int(size) for size in sizes]
+
+
+@functools.cache
+def _shipped() -> Booster | None:
+    """The pre-trained booster; None where it is of other columns, or does not ship."""
+    import lightgbm  # deferred: heavy, and not there on every system
+
+    if not SHIPPED.exists():
+        return None
+    booster: Booster = lightgbm.Booster(model_str=SHIPPED.read_text(encoding="utf-8"))
+    return booster if booster.feature_name() == list(COLUMNS) else None
