@@ -18,5 +18,8 @@ setup(
     version=_VERSION.group(1),
     packages=[*find_packages(include=["ago", "ago.*"]), "ago.csrc"],
     package_dir={"ago.csrc": "csrc"},
-    package_data={"ago": ["py.typed", "**/*.json", "cost_model/ranker.txt"], "ago.csrc": ["**/*.c", "**/*.h"]},
+    package_data={
+        "ago": ["py.typed", "**/*.json", "cost_model/ranker.txt"],
+        "ago.csrc": ["**/*.c", "**/*.h"],
+    },
 )

@@ -45,7 +45,7 @@ _PARAMETERS: dict[str, Any] = {
 class Booster(Protocol):
     """What is used of LightGBM's boosters."""
 
-    def predict(self, features: Features, *, num_threads: int) -> Numbers:
+    def predict(self, features: Features, /, *, num_threads: int) -> object:
         """Raw scores, (n,); the higher, the faster."""
 
     def feature_name(self) -> list[str]:
@@ -100,7 +100,7 @@ def _raw(booster: Booster | None, features: Features) -> Numbers:
     """A booster's scores; zeros where there is none."""
     if booster is None or len(features) == 0:
         return np.zeros(len(features))
-    return booster.predict(features, num_threads=1)
+    return np.asarray(booster.predict(features, num_threads=1), np.float64)
 
 
 def relevance(seconds: Numbers, groups: Groups) -> Numbers:
