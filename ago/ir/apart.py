@@ -46,6 +46,6 @@ def _ordered(index: Sequence[Index], loop: For, left: Sequence[For], around: Seq
         low, high = extremes(position, others)
         next_low, next_high = substitute(low, following), substitute(high, following)
         for gap in (next_low - high, low - next_high):
-            if never_negative(gap - 1, shorter, ranges):
+            if never_negative(gap - 1, shorter):
                 return True
     return False

@@ -8,7 +8,8 @@ found. All results are sound: an interval may be wider than the set of values, n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ago.ir.index import (
     Atom,
@@ -19,12 +20,14 @@ from ago.ir.index import (
     Min,
     Mod,
     Var,
+    as_index,
     map_atoms,
     maximum,
     minimum,
     rebuild_atom,
     variables,
 )
+from ago.ir.interned import KEPT
 from ago.ir.nest import For
 from ago.ir.value import Condition
 
@@ -33,6 +36,9 @@ Interval = tuple[int, int]
 
 Ranges = Mapping[str, Interval]
 """Inclusive range of each loop variable, by loop name."""
+
+Bounds = tuple[tuple[str, Index, Index], ...]
+"""Name, first value and end of each of some nested loops, outermost first."""
 
 
 def interval(index: Index, ranges: Ranges) -> Interval:
@@ -83,20 +89,21 @@ def simplify(index: Index, ranges: Ranges) -> Index:
 
     Variables without a range are left alone, and so is every atom that contains one.
     """
-    if all(isinstance(atom, Var) for atom, _ in index.terms):
-        simple = index
-    else:
-        simple = map_atoms(index, lambda atom: _simplify_atom(atom, ranges))
-    fixed = {n for n in variables(simple) if n in ranges and ranges[n][0] == ranges[n][1]}
+    known = tuple([(name, ranges[name]) for name in variables(index) if name in ranges])
+    return _simplify(index, known)
+
+
+@lru_cache(maxsize=KEPT)
+def _simplify(index: Index, known: tuple[tuple[str, Interval], ...]) -> Index:
+    ranges = dict(known)
+    fixed = {name: as_index(low) for name, (low, high) in known if low == high}
+    if any(not isinstance(atom, Var) for atom, _ in index.terms):
+        index = map_atoms(index, lambda atom: _simplify_atom(atom, ranges))
     if not fixed:
-        return simple
+        return index
     return map_atoms(
-        simple,
-        lambda atom: (
-            Index((), ranges[atom.name][0])
-            if isinstance(atom, Var) and atom.name in fixed
-            else Index(((atom, 1),))
-        ),
+        index,
+        lambda atom: (isinstance(atom, Var) and fixed.get(atom.name)) or Index(((atom, 1),)),
     )
 
 
@@ -152,14 +159,30 @@ def extremes(index: Index, loops: Sequence[For]) -> tuple[Index, Index]:
     Returns:
         Inclusive bounds in the variables that remain.
     """
+    return extremes_within(index, bounds_of(loops, variables(index)))
+
+
+@lru_cache(maxsize=KEPT)
+def extremes_within(index: Index, bounds: Bounds) -> tuple[Index, Index]:
+    """`extremes` by the bounds of loops."""
     low = high = index
-    for loop in reversed(loops):
-        if loop.name not in variables(low) and loop.name not in variables(high):
-            continue
-        first, last = loop.lo, loop.hi - 1
-        low = _extreme(low, loop.name, first, last, want_high=False)
-        high = _extreme(high, loop.name, first, last, want_high=True)
+    for name, first, end in reversed(bounds):
+        if name in variables(low) or name in variables(high):
+            low = _extreme(low, name, first, end - 1, want_high=False)
+            high = _extreme(high, name, first, end - 1, want_high=True)
     return low, high
+
+
+def bounds_of(loops: Sequence[For], names: Iterable[str]) -> Bounds:
+    """The bounds of those of nested loops on which some variables depend, themselves included."""
+    wanted = set(names)
+    found: list[tuple[str, Index, Index]] = []
+    for loop in reversed(loops):
+        if loop.name in wanted:
+            found.append((loop.name, loop.lo, loop.hi))
+            wanted |= variables(loop.lo)
+            wanted |= variables(loop.hi)
+    return tuple(reversed(found))
 
 
 def _extreme(index: Index, name: str, first: Index, last: Index, *, want_high: bool) -> Index:
@@ -271,7 +294,12 @@ def loop_ranges(loops: Sequence[For]) -> dict[str, Interval]:
     Raises:
         KeyError: A bound uses a variable of no loop outside it.
     """
+    return ranges_within((loop.name, loop.lo, loop.hi) for loop in loops)
+
+
+def ranges_within(bounds: Iterable[tuple[str, Index, Index]]) -> dict[str, Interval]:
+    """`loop_ranges` by the bounds of loops."""
     ranges: dict[str, Interval] = {}
-    for loop in loops:
-        ranges[loop.name] = loop_interval(loop, ranges)
+    for name, first, end in bounds:
+        ranges[name] = interval(first, ranges)[0], interval(end, ranges)[1] - 1
     return ranges

@@ -232,7 +232,7 @@ class _Extents:
         for element in self.notation.elements:
             for index, extent in self._dimensions(element):
                 parts = (index, extent - 1 - index)
-                if all(never_negative(p, loops, self._ranges(), element.guard) for p in parts):
+                if all(never_negative(p, loops, element.guard) for p in parts):
                     continue
                 low, high = guarded_interval(index, self._ranges(), element.guard)
                 self.notation.fail(

@@ -2,18 +2,21 @@
 
 Read `Index` first: a canonical sum `const + Σ coefficient * atom`, so that equal expressions of the
 same shape compare equal. Build indices with Python's operators from `var(name)`; `Index` keeps them
-canonical. Intervals and range-based simplification live in `bounds`.
+canonical. Intervals and range-based simplification live in `bounds`. Equal expressions are one
+object, and what is computed of them is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
+from ago.ir.interned import KEPT, Interned
 
-@dataclass(frozen=True, slots=True)
-class Var:
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Var(metaclass=Interned):
     """A loop variable, named after its loop."""
 
     name: str
@@ -22,8 +25,8 @@ class Var:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Min:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Min(metaclass=Interned):
     """The smaller of two indices."""
 
     a: Index
@@ -33,8 +36,8 @@ class Min:
         return f"min({self.a}, {self.b})"
 
 
-@dataclass(frozen=True, slots=True)
-class Max:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Max(metaclass=Interned):
     """The larger of two indices."""
 
     a: Index
@@ -44,8 +47,8 @@ class Max:
         return f"max({self.a}, {self.b})"
 
 
-@dataclass(frozen=True, slots=True)
-class FloorDiv:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class FloorDiv(metaclass=Interned):
     """`value // divisor`, rounding towards minus infinity; `divisor` is positive."""
 
     value: Index
@@ -55,8 +58,8 @@ class FloorDiv:
         return f"({_operand(self.value)} // {self.divisor})"
 
 
-@dataclass(frozen=True, slots=True)
-class Mod:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Mod(metaclass=Interned):
     """`value % divisor`, in `[0, divisor)`; `divisor` is positive."""
 
     value: Index
@@ -66,8 +69,8 @@ class Mod:
         return f"({_operand(self.value)} % {self.divisor})"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Table(metaclass=Interned):
     """Constant integers that an index may look up.
 
     Attributes:
@@ -75,13 +78,6 @@ class Table:
     """
 
     entries: tuple[int, ...]
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.entries))
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def interval(self, low: int, high: int) -> tuple[int, int]:
         """The smallest and largest entry at the places `[low, high]`, as far as there are such."""
@@ -92,8 +88,8 @@ class Table:
         return f"({', '.join(map(str, self.entries))},)"
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Lookup(metaclass=Interned):
     """`table[place]`; `place` stays inside the table."""
 
     table: Table
@@ -116,13 +112,13 @@ def _sort_key(atom: Atom) -> str:
     return atom.name if isinstance(atom, Var) else _text(atom)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=KEPT)
 def _text(atom: Atom) -> str:
     return str(atom)
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Index(metaclass=Interned):
     """An affine integer expression `const + Σ coefficient * atom`.
 
     Attributes:
@@ -134,30 +130,22 @@ class Index:
     const: int = 0
 
     def __add__(self, other: Index | int) -> Index:
-        if isinstance(other, int):
-            return Index(self.terms, self.const + other)
-        if not other.terms:
-            return Index(self.terms, self.const + other.const)
-        return _combine(self, other, 1)
+        return _sum(self, other)
 
     def __radd__(self, other: int) -> Index:
-        return Index(self.terms, self.const + other)
+        return _sum(self, other)
 
     def __sub__(self, other: Index | int) -> Index:
-        if isinstance(other, int):
-            return Index(self.terms, self.const - other)
-        return _combine(self, other, -1)
+        return _sum(self, _product(other, -1) if isinstance(other, Index) else -other)
 
     def __rsub__(self, other: int) -> Index:
-        return self * -1 + other
+        return _sum(_product(self, -1), other)
 
     def __neg__(self) -> Index:
-        return self * -1
+        return _product(self, -1)
 
     def __mul__(self, factor: int) -> Index:
-        if factor == 0:
-            return Index()
-        return Index(tuple((a, c * factor) for a, c in self.terms), self.const * factor)
+        return _product(self, factor)
 
     __rmul__ = __mul__
 
@@ -200,30 +188,46 @@ class Index:
         return 0
 
     def __str__(self) -> str:
-        match self:
-            case Index(((FloorDiv() | Mod() as only, 1),), 0):
-                return str(only)[1:-1]
-        parts: list[str] = []
-        leads = self.const > 0 and all(coefficient < 0 for _, coefficient in self.terms)
-        if leads:
-            parts.append(str(self.const))
-        for atom, coefficient in self.terms:
-            magnitude = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
-            sign = "-" if coefficient < 0 else "+"
-            text = f"{magnitude}{atom}"
-            if parts:
-                parts.append(f" {sign} {text}")
-            else:
-                parts.append(text if coefficient > 0 else f"-{text}")
-        if not parts:
-            return str(self.const)
-        if self.const and not leads:
-            parts.append(f" {'-' if self.const < 0 else '+'} {abs(self.const)}")
-        return "".join(parts)
+        return _written(self)
 
 
-def _combine(a: Index, b: Index, sign: int) -> Index:
-    """`a + sign * b`: both have their terms in order, which are merged."""
+@lru_cache(maxsize=KEPT)
+def _written(index: Index) -> str:
+    """An index as Python text."""
+    match index:
+        case Index(((FloorDiv() | Mod() as only, 1),), 0):
+            return str(only)[1:-1]
+    parts: list[str] = []
+    leads = index.const > 0 and all(coefficient < 0 for _, coefficient in index.terms)
+    if leads:
+        parts.append(str(index.const))
+    for atom, coefficient in index.terms:
+        magnitude = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
+        sign = "-" if coefficient < 0 else "+"
+        text = f"{magnitude}{atom}"
+        if parts:
+            parts.append(f" {sign} {text}")
+        else:
+            parts.append(text if coefficient > 0 else f"-{text}")
+    if not parts:
+        return str(index.const)
+    if index.const and not leads:
+        parts.append(f" {'-' if index.const < 0 else '+'} {abs(index.const)}")
+    return "".join(parts)
+
+
+@lru_cache(maxsize=KEPT)
+def _product(index: Index, factor: int) -> Index:
+    if factor == 0:
+        return Index()
+    return Index(tuple([(atom, c * factor) for atom, c in index.terms]), index.const * factor)
+
+
+@lru_cache(maxsize=KEPT)
+def _sum(a: Index, b: Index | int) -> Index:
+    """`a + b`: both have their terms in order, which are merged."""
+    if isinstance(b, int):
+        return Index(a.terms, a.const + b)
     left = [(_sort_key(atom), atom, c) for atom, c in a.terms]
     merged: list[tuple[Atom, int]] = []
     place = 0
@@ -232,17 +236,17 @@ def _combine(a: Index, b: Index, sign: int) -> Index:
         while place < len(left) and left[place][0] < key:
             merged.append((left[place][1], left[place][2]))
             place += 1
-        total = sign * c
+        total = c
         if place < len(left) and left[place][0] == key:
             total += left[place][2]
             place += 1
         if total:
             merged.append((atom, total))
     merged += [(atom, c) for _, atom, c in left[place:]]
-    return Index(tuple(merged), a.const + sign * b.const)
+    return Index(tuple(merged), a.const + b.const)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=KEPT)
 def var(name: str) -> Index:
     """The index that is the loop variable `name`."""
     return Index(((Var(name), 1),))
@@ -322,43 +326,29 @@ def substitute(index: Index, replacements: Mapping[str, Index]) -> Index:
     Returns:
         The rewritten canonical index.
     """
-    if not index.terms or not replacements:
+    names = variables(index)
+    if names.isdisjoint(replacements):
         return index
+    return _substitute(index, tuple([(n, replacements[n]) for n in names if n in replacements]))
+
+
+@lru_cache(maxsize=KEPT)
+def _substitute(index: Index, pairs: tuple[tuple[str, Index], ...]) -> Index:
+    replacements = dict(pairs)
 
     def change(atom: Atom) -> Index:
         if isinstance(atom, Var):
             return replacements.get(atom.name) or Index(((atom, 1),))
         return rebuild_atom(atom, lambda operand: substitute(operand, replacements))
 
-    if not any(name in replacements for name in variables(index)):
-        return index
     return map_atoms(index, change)
 
 
+@lru_cache(maxsize=KEPT)
 def variables(index: Index) -> frozenset[str]:
     """Names of all loop variables that occur in `index`, inside atoms too."""
-    terms = index.terms
-    if len(terms) <= 1:
-        if not terms:
-            return _NONE
-        atom = terms[0][0]
-        if isinstance(atom, Var):
-            return _only(atom.name)
-    return _variables(terms)
-
-
-_NONE: frozenset[str] = frozenset()
-
-
-@lru_cache(maxsize=1 << 14)
-def _only(name: str) -> frozenset[str]:
-    return frozenset((name,))
-
-
-@lru_cache(maxsize=1 << 16)
-def _variables(terms: tuple[tuple[Atom, int], ...]) -> frozenset[str]:
     names: set[str] = set()
-    for atom, _ in terms:
+    for atom, _ in index.terms:
         match atom:
             case Var(name):
                 names.add(name)

@@ -8,9 +8,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from ago.ir.bounds import Ranges, extremes, interval, lower_forms
+from ago.ir.bounds import (
+    Bounds,
+    Ranges,
+    bounds_of,
+    extremes_within,
+    interval,
+    lower_forms,
+    ranges_within,
+)
 from ago.ir.index import FloorDiv, Index, Lookup, Max, Min, Mod, Var, evaluate, variables
+from ago.ir.interned import KEPT
 from ago.ir.nest import For
 from ago.ir.value import Condition
 
@@ -21,9 +31,7 @@ _Line = tuple[int, int]
 """Slope and offset of an affine function of one variable."""
 
 
-def never_negative(
-    index: Index, loops: Sequence[For], ranges: Ranges, known: Condition = ()
-) -> bool:
+def never_negative(index: Index, loops: Sequence[For], known: Condition = ()) -> bool:
     """Whether `index >= 0` is proved wherever `loops` run and `known` holds.
 
     Where intervals fail, loops are eliminated from the inside by their own bounds, so that a bound
@@ -34,23 +42,31 @@ def never_negative(
     Args:
         index: The expression; all its variables belong to `loops`.
         loops: Enclosing loops, outermost first.
-        ranges: Their ranges, as `loop_ranges` gives them.
         known: Indices that are at least 0 here.
 
     Returns:
         True if proved; False if not, which is no proof of the contrary.
     """
+    if not index.terms:
+        return index.const >= 0
+    names = variables(index).union(*map(variables, known))
+    return _never_negative(index, bounds_of(loops, names), known)
+
+
+@lru_cache(maxsize=KEPT)
+def _never_negative(index: Index, bounds: Bounds, known: Condition) -> bool:
+    ranges = ranges_within(bounds)
     forms = list(lower_forms(index, known))
     if any(interval(form, ranges)[0] >= 0 for form in forms):
         return True
     if any(
         _lowest(eliminated, ranges) >= 0
         for form in forms
-        for eliminated in _eliminations(form, loops)
+        for eliminated in _eliminations(form, bounds)
     ):
         return True
     branches = _branches(index)
-    return bool(branches) and all(never_negative(b, loops, ranges, known) for b in branches)
+    return bool(branches) and all(_never_negative(b, bounds, known) for b in branches)
 
 
 def _branches(index: Index) -> tuple[Index, ...]:
@@ -65,12 +81,12 @@ def _branches(index: Index) -> tuple[Index, ...]:
     return ()
 
 
-def _eliminations(index: Index, loops: Sequence[For]) -> Iterator[Index]:
+def _eliminations(index: Index, bounds: Bounds) -> Iterator[Index]:
     """Lower bounds of `index` with none, then more and more of its loops eliminated."""
     yield index
-    for loop in reversed(loops):
-        if loop.name in variables(index):
-            index, _ = extremes(index, (loop,))
+    for bound in reversed(bounds):
+        if bound[0] in variables(index):
+            index, _ = extremes_within(index, (bound,))
             yield index
 
 

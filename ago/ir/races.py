@@ -109,13 +109,12 @@ def _separated(loop: For, outer: tuple[For, ...], touching: Sequence[Access]) ->
 def _ordered(loop: For, outer: tuple[For, ...], spans: Sequence[tuple[Index, Index]]) -> bool:
     """Whether all spans of one iteration lie before all spans of the next, or all after."""
     loops = (*outer, loop)
-    ranges = loop_ranges(loops)
     step = {loop.name: var(loop.name) + 1}
     distinct = list(dict.fromkeys(spans))
     nexts = [(substitute(low, step), substitute(high, step)) for low, high in distinct]
 
     def before(gaps: Iterator[Index]) -> bool:
-        return all(never_negative(gap - 1, loops, ranges) for gap in gaps)
+        return all(never_negative(gap - 1, loops) for gap in gaps)
 
     return before(low - high for low, _ in nexts for _, high in distinct) or before(
         low - high for low, _ in distinct for _, high in nexts

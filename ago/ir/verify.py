@@ -22,6 +22,7 @@ from ago.ir.bounds import (
 )
 from ago.ir.extern import Extern
 from ago.ir.functions import FUNCTIONS
+from ago.ir.identity import by_identity
 from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Prefetch, Reduce, Stmt, Update, walk
 from ago.ir.once import find_repeated
@@ -59,8 +60,9 @@ LAWS: Mapping[str, str] = {
 """What a well-formed program obeys, by error code."""
 
 
+@by_identity(256)
 def verify(program: Program) -> None:
-    """Check every law.
+    """Check every law; a program that passed is not checked again.
 
     Args:
         program: A program; its reductions may be whole or decomposed.
@@ -243,8 +245,7 @@ class _Checker:
 
 def _inside(index: Index, extent: int, place: _Place) -> bool:
     return all(
-        never_negative(part, place.loops, place.ranges, place.known)
-        for part in (index, extent - 1 - index)
+        never_negative(part, place.loops, place.known) for part in (index, extent - 1 - index)
     )
 
 
@@ -367,7 +368,7 @@ def _check_packing(buffer: Buffer, recipe: Packing, buffers: Mapping[str, Buffer
     ranges = loop_ranges(loops)
     for index, extent in zip(recipe.index, source.shape, strict=True):
         for part in (index, extent - 1 - index):
-            if not never_negative(part, loops, ranges, recipe.condition):
+            if not never_negative(part, loops, recipe.condition):
                 low, high = guarded_interval(index, ranges, recipe.condition)
                 raise IRError(
                     "out-of-bounds", f"{what}: {index} is {low} to {high}, outside {extent}"

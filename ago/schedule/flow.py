@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ago.ir.bounds import extremes, loop_ranges
+from ago.ir.bounds import extremes
 from ago.ir.index import Index, Var, variables
 from ago.ir.nest import For, If, Leaf, Prefetch, Reduce, Stmt, Update
 from ago.ir.proofs import never_negative
@@ -170,4 +170,4 @@ def _reads_within(read: Use, write: Use) -> bool:
 
 def proved_within(difference: Index, use: Use) -> bool:
     """Whether `difference` is proved to be at least 0 where `use` happens."""
-    return never_negative(difference, use.loops, loop_ranges(use.loops), use.known)
+    return never_negative(difference, use.loops, use.known)

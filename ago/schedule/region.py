@@ -83,9 +83,9 @@ def clip(low: Index, high: Index, extent: int, path: Sequence[For | If]) -> tupl
     loops = [stmt for stmt in path if isinstance(stmt, For)]
     known = tuple(part for stmt in path if isinstance(stmt, If) for part in stmt.condition)
     ranges = loop_ranges(loops)
-    if not never_negative(low, loops, ranges, known):
+    if not never_negative(low, loops, known):
         low = maximum(low, 0)
-    if not never_negative(extent - 1 - high, loops, ranges, known):
+    if not never_negative(extent - 1 - high, loops, known):
         high = minimum(high, extent - 1)
     return simplify(low, ranges), simplify(high, ranges)
 

@@ -266,12 +266,9 @@ class Schedule:
         """
         if _primitive(primitive.__name__) is not primitive:
             raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
-        bound = _signature(primitive).bind(self.program, *args, **kwargs)
-        bound.apply_defaults()
         program = primitive(self.program, *args, **kwargs)
-        plain = tuple((k, _plain(v)) for k, v in list(bound.arguments.items())[1:])
+        self._instructions.append(_instruction(primitive, args, kwargs))
         self.program = program
-        self._instructions.append(Instruction(primitive.__name__, plain))
 
     def decide(
         self, key: str, candidates: Sequence[Decision], explain: Explain | None = None
@@ -307,6 +304,22 @@ class Schedule:
 
 
 _signature = functools.cache(inspect.signature)
+
+
+@functools.cache
+def _parameters(primitive: Callable[..., Program]) -> Mapping[str, object]:
+    """Names and defaults of what a primitive takes beside the program, in order."""
+    _, *parameters = _signature(primitive).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
+
+
+def _instruction(
+    primitive: Callable[..., Program], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Instruction:
+    """The record of a call that was accepted, with the defaults it took."""
+    parameters = _parameters(primitive)
+    given = {**parameters, **dict(zip(parameters, args, strict=False)), **kwargs}
+    return Instruction(primitive.__name__, tuple([(k, _plain(v)) for k, v in given.items()]))
 
 
 def _primitive(name: str) -> Callable[..., Program]:
