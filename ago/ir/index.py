@@ -129,6 +129,10 @@ class Index(metaclass=Interned):
     terms: tuple[tuple[Atom, int], ...] = ()
     const: int = 0
 
+    def __post_init__(self) -> None:
+        if not all(type(number) is int for number in (self.const, *(c for _, c in self.terms))):
+            raise TypeError(f"an index needs whole numbers, not {self}")
+
     def __add__(self, other: Index | int) -> Index:
         return _sum(self, other)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ago.errors import IRError
+from ago.ir.identity import by_identity
 from ago.ir.index import Index, as_index, substitute, var
 from ago.ir.tensor import numpy_dtype
 from ago.ir.value import Call, Condition, Load, Value, map_each, map_indices, map_value
@@ -100,11 +101,8 @@ class Stage:
         )
 
     def nest(self) -> Stmt:
-        """The naive nest: serial loops over the axes in order around `leaf()`."""
-        body: Stmt = If(self.guard, (self.leaf(),)) if self.guard else self.leaf()
-        for axis in reversed(self.axes):
-            body = For(self.loop(axis.name), Index(), as_index(axis.extent), "serial", (body,))
-        return body
+        """The naive nest: serial loops over the axes in order around `leaf()`; always the same."""
+        return _naive_nest(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +200,15 @@ class If:
     def __str__(self) -> str:
         condition = " and ".join(f"{part} >= 0" for part in self.condition)
         return f"if {condition}: {_few(self.body)}"
+
+
+@by_identity(1024)
+def _naive_nest(stage: Stage) -> Stmt:
+    leaf = stage.leaf()
+    body: Stmt = If(stage.guard, (leaf,)) if stage.guard else leaf
+    for axis in reversed(stage.axes):
+        body = For(stage.loop(axis.name), Index(), as_index(axis.extent), "serial", (body,))
+    return body
 
 
 def _few(body: tuple[Stmt, ...]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+from ago.ir.identity import by_identity
 from ago.ir.program import Program
 
 
+@by_identity(64)
 def workload_key(program: Program) -> str:
     """A hash of what a program computes: its buffers and stages, without names from the model.
 

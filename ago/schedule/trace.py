@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Concatenate, ParamSpec
 
 from ago.errors import ScheduleError
+from ago.ir.identity import by_identity
 from ago.ir.program import Program
 from ago.ir.workload import workload_key
 from ago.schedule.annotate import unroll, vectorize
@@ -266,9 +267,12 @@ class Schedule:
         """
         if _primitive(primitive.__name__) is not primitive:
             raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
-        program = primitive(self.program, *args, **kwargs)
-        self._instructions.append(_instruction(primitive, args, kwargs))
-        self.program = program
+        instruction = _instruction(primitive, args, kwargs)
+        known = _after(self.program)
+        if instruction not in known:
+            known[instruction] = primitive(self.program, *args, **kwargs)
+        self.program = known[instruction]
+        self._instructions.append(instruction)
 
     def decide(
         self, key: str, candidates: Sequence[Decision], explain: Explain | None = None
@@ -301,6 +305,12 @@ class Schedule:
         """What was done so far."""
         decisions = tuple((choice.key, choice.value) for choice in self.choices)
         return Trace(self._workload, tuple(self._instructions), decisions)
+
+
+@by_identity(4096)
+def _after(program: Program) -> dict[Instruction, Program]:
+    """What a program has become by single instructions so far: candidates begin alike."""
+    return {}
 
 
 _signature = functools.cache(inspect.signature)
