@@ -30,8 +30,8 @@ class OrderProblem:
         row: Place of the rows' loop among them; None without rows.
         vectors: Vectors along the lane axis.
         tiles: Tiles along the lane axis, where they do not depend on the tile's width; else 0.
-        shared: Bytes of constants, and of inputs that every lane tile reads.
-        private: Bytes of inputs of which each lane tile reads its own part.
+        shared: Bytes of constants, and of inputs that every lane tile reads, in one visit.
+        private: Bytes of inputs of which each lane tile reads its own part, in one visit.
     """
 
     outer: tuple[int, ...]
@@ -45,7 +45,7 @@ class OrderProblem:
     def of(
         program: Program, part: Roles, axes: tuple[str, str | None], lanes: int, alone: int
     ) -> OrderProblem:
-        """The problem of a piece whose output's loops are still whole.
+        """The problem of a piece whose output's loops are not split: of one visit in a nest.
 
         Args:
             program: The program.
@@ -58,10 +58,14 @@ class OrderProblem:
         outer = [a.name for a in part.output.axes[alone:] if a.name != lane]
         extents = tuple(_iterations(program, part.output.loop(name)) for name in outer)
         extent = _iterations(program, part.output.loop(lane))
-        shared, private = _operand_bytes(program, part, lane)
+        (weights, inputs), private = _operand_bytes(program, part, lane)
+        whole = math.prod(a.extent for a in part.output.axes if a.name != lane)
+        visit = math.prod(extents) / whole
+        lane_visit = extent / part.output.axis(lane).extent
+        shared = weights * lane_visit, inputs * visit
         place = None if row is None else outer.index(row)
         vectors, tiles = math.ceil(extent / lanes), _fixed_tiles(program, part, lane, lanes)
-        return OrderProblem(extents, place, vectors, tiles, shared, private)
+        return OrderProblem(extents, place, vectors, tiles, shared, private * visit * lane_visit)
 
     def loops(self, tile: Tile) -> tuple[tuple[int, ...], int]:
         """Iterations of the outer loops, and tiles along the lane axis, with a register tile."""

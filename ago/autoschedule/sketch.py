@@ -19,7 +19,7 @@ from ago.autoschedule.tiles import tile_piece
 from ago.errors import IRError, ScheduleError
 from ago.fuse.nest import OpenNest, open_nest
 from ago.fuse.pieces import Piece, find_pieces
-from ago.fuse.rank import APART, FusionChoice, Ranking, rank_plans
+from ago.fuse.rank import APART, FusionChoice, RankedPlan, Ranking, rank_plans
 from ago.fuse.shape import Roles, roles
 from ago.ir.program import Program
 from ago.ir.verify import verify
@@ -99,15 +99,18 @@ def fusion_ranking(program: Program, target: Target, *, intensive_fusion: bool =
 def _sketch_ranked(
     program: Program, target: Target, chooser: Chooser | None, ranking: Ranking
 ) -> Sketched:
-    """Schedule by one of the ranked plans; apart where the primitives refuse what it needs."""
-    try:
-        return _sketch(program, target, chooser, ranking)
-    except (ScheduleError, IRError) as refusal:
-        if len(ranking.plans) == 1:
-            raise
-        reason = str(refusal).split("\n", maxsplit=1)[0]
-        refused = (*ranking.refused, *((str(p.plan), reason) for p in ranking.plans if p.choices))
-        return _sketch(program, target, chooser, Ranking((APART,), refused))
+    """Schedule by one of the ranked plans; one that the primitives refuse is left to the others."""
+    while True:
+        started = _start(program, chooser, ranking)
+        try:
+            _schedule_pieces(started, target)
+        except (ScheduleError, IRError) as refusal:
+            if not started.taken.choices:
+                raise
+            reason = str(refusal).split("\n", maxsplit=1)[0]
+            ranking = ranking.without(started.taken, reason)
+            continue
+        return Sketched(started.schedule, FusionChoice(started.taken, ranking))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +133,17 @@ def _rank(task: _Task) -> Ranking:
     return rank_plans(named.program, pieces, task.target, intensive=task.intensive)
 
 
-def _sketch(
-    program: Program, target: Target, chooser: Chooser | None, ranking: Ranking
-) -> Sketched:
-    """Schedule by the plan that the chooser takes of a ranking; a fused program is verified."""
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A program cut into pieces, and the plan that was taken for them."""
+
+    schedule: Schedule
+    pieces: tuple[Piece, ...]
+    taken: RankedPlan
+
+
+def _start(program: Program, chooser: Chooser | None, ranking: Ranking) -> _Started:
+    """Find the pieces, and let the chooser take a plan of a ranking."""
     schedule = Schedule(program, chooser)
     pieces = find_pieces(schedule)
     for piece in pieces:
@@ -143,6 +153,12 @@ def _sketch(
     if len(by_name) > 1:
         explain = partial(_explain, ranking)
         taken = by_name[str(schedule.decide(FUSION, tuple(by_name), explain))]
+    return _Started(schedule, tuple(pieces), taken)
+
+
+def _schedule_pieces(started: _Started, target: Target) -> None:
+    """Schedule by the plan that was taken; a fused program is verified."""
+    schedule, pieces, taken = started.schedule, started.pieces, started.taken
     lanes = {piece: _round_lanes(schedule, piece, target) for piece in pieces}
     opened = {nest.output: open_nest(schedule, pieces, nest) for nest in taken.plan.nests}
     fused = {piece for nest in opened.values() for piece in nest.pieces}
@@ -154,7 +170,6 @@ def _sketch(
     pack_constants(schedule)
     if taken.choices:
         verify(schedule.program)
-    return Sketched(schedule, FusionChoice(taken, ranking))
 
 
 def _explain(ranking: Ranking, choice: Decision) -> str:

@@ -82,6 +82,11 @@ class Ranking:
     plans: tuple[RankedPlan, ...]
     refused: tuple[tuple[str, str], ...]
 
+    def without(self, plan: RankedPlan, reason: str) -> Ranking:
+        """The other plans, and this one with the reason why it cannot be."""
+        others = tuple(other for other in self.plans if other.plan != plan.plan)
+        return Ranking(others, (*self.refused, (str(plan.plan), reason)))
+
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ago.autoschedule import sketch_program
+from ago.autoschedule import sketch, sketch_program
+from ago.errors import ScheduleError
 from ago.frontend import GraphBuilder
 from ago.fuse import FusionPlan, Nest, Placement, fuse, rank_plans
 from ago.fuse.footprint import outer_axes
@@ -178,3 +179,21 @@ def test_plans_print_their_terms():
     text = "\n".join(str(c.gain) for plan in ranking.plans for c in plan.choices)
     assert "traffic" in text
     assert "works on" in text
+
+
+def test_the_next_plan_is_tried_where_primitives_refuse_one(program, monkeypatch):
+    first_nest = Choose(lambda plans: next(plan for plan in plans if plan != "apart"))
+    ranked = sketch_program(program, AVX2).fusion.ranking.plans
+    best, second, third = (str(plan.plan) for plan in ranked if plan.choices)
+    build = sketch.schedule_nest
+
+    def refuse(schedule, *rest):
+        if schedule.trace.decisions[0][1] in (best, second):
+            raise ScheduleError("not-perfect", "the loops have other statements")
+        build(schedule, *rest)
+
+    monkeypatch.setattr(sketch, "schedule_nest", refuse)
+    made = sketch_program(program, AVX2, first_nest)
+    assert str(made.fusion.taken.plan) == third
+    assert [what for what, _ in made.fusion.ranking.refused[-2:]] == [best, second]
+    keeps_outputs(program, made.schedule.program)
