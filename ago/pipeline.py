@@ -50,6 +50,7 @@ from ago.passes import (
     postpone_softmax,
     recognise_activations,
     recognise_layer_norm,
+    turn_rows,
 )
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
@@ -69,6 +70,7 @@ GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("fold_gemm", lambda graph, target: fold_gemm(graph)),
     ("fold_scales", lambda graph, target: fold_scales(graph)),
     ("postpone_softmax", lambda graph, target: postpone_softmax(graph)),
+    ("turn_rows", lambda graph, target: turn_rows(graph, target.lanes)),
     ("fuse_clips", lambda graph, target: fuse_clips(graph)),
     ("compose_movement", lambda graph, target: compose_movement(graph)),
     ("explicit_padding", lambda graph, target: explicit_padding(graph)),

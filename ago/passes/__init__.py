@@ -18,6 +18,7 @@ from ago.passes.movement_report import MovementReport, report_movement
 from ago.passes.postpone_softmax import postpone_softmax
 from ago.passes.recognise_activations import recognise_activations
 from ago.passes.recognise_layer_norm import recognise_layer_norm
+from ago.passes.turn_rows import turn_rows
 
 __all__ = [
     "MovementReport",
@@ -35,4 +36,5 @@ __all__ = [
     "recognise_activations",
     "recognise_layer_norm",
     "report_movement",
+    "turn_rows",
 ]

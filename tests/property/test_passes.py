@@ -24,12 +24,17 @@ from ago.passes import (
     postpone_softmax,
     recognise_activations,
     recognise_layer_norm,
+    turn_rows,
 )
 from tests.support.random_graphs import Feeds, graphs
 
 
 def choose_layouts_8(graph: Graph) -> Graph:
     return choose_layouts(graph, 8)
+
+
+def turn_rows_4(graph: Graph) -> Graph:
+    return turn_rows(graph, 4)
 
 
 PASSES = (
@@ -39,6 +44,7 @@ PASSES = (
     fold_gemm,
     fold_scales,
     postpone_softmax,
+    turn_rows_4,
     fuse_clips,
     compose_movement,
     explicit_padding,
