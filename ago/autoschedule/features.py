@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ago.autoschedule.order import OrderProblem, OrderReason
-from ago.autoschedule.tiles import TileReason, as_tile
-from ago.cost_model.analytic import Tile, registers_needed, tile_terms
+from ago.autoschedule.order import Order, OrderProblem, OrderReason
+from ago.autoschedule.tiles import TileReason, as_tail, as_tile
+from ago.cost_model.analytic import Tile, TileProblem, registers_needed, tile_terms
 from ago.cost_model.features import COLUMN, COLUMNS, PIECE, SLOTS, WHOLE, Features
 from ago.fuse.rank import RankedPlan
 from ago.schedule.chooser import Decision
@@ -46,28 +46,46 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _PieceTable:
-    """The features of a piece by its decisions.
+class _Part:
+    """Some features of a piece, by two of its decisions.
 
     Attributes:
-        keys: The decisions' keys: tile and order.
+        keys: The decisions' keys; one that is never asked has one value.
         codes: Place of each value along each axis of the table.
-        values: (tiles, orders, len(PIECE)).
-        peak: Cycles of its arithmetic at the peak.
+        values: (values of the first, values of the second, len(PIECE)); zero in other columns.
     """
 
     keys: tuple[str, str]
     codes: tuple[Mapping[Decision, int], Mapping[Decision, int]]
     values: Features
+
+    def gather(self, candidates: Sequence[Decisions]) -> Features:
+        """(n, len(PIECE))."""
+        first, second = (
+            np.fromiter((codes[c.get(key, 0)] for c in candidates), np.intp, len(candidates))
+            for key, codes in zip(self.keys, self.codes, strict=True)
+        )
+        return self.values[first, second]
+
+
+@dataclass(frozen=True, slots=True)
+class _PieceTable:
+    """The features of a piece: the sum of its parts.
+
+    Attributes:
+        parts: Each by other decisions.
+        peak: Cycles of its arithmetic at the peak.
+    """
+
+    parts: tuple[_Part, ...]
     peak: float
 
     def gather(self, candidates: Sequence[Decisions]) -> Features:
         """(n, len(PIECE))."""
-        places = tuple(
-            np.fromiter((codes[c[key]] for c in candidates), np.intp, len(candidates))
-            for key, codes in zip(self.keys, self.codes, strict=True)
-        )
-        return self.values[places]
+        total = self.parts[0].gather(candidates)
+        for part in self.parts[1:]:
+            total += part.gather(candidates)
+        return total
 
 
 class PlanTable:
@@ -164,47 +182,76 @@ def _whole(
 def _piece_table(
     choices: Mapping[str, Choice], name: str, work: tuple[Work, int], recompute: float
 ) -> _PieceTable:
-    keys = (f"{name}/tile", f"{name}/order")
-    tile, order = (choices[key] for key in keys)
+    tile, order = choices[f"{name}/tile"], choices[f"{name}/order"]
     reason, why = tile.domain.explain, order.domain.explain
     assert isinstance(reason, TileReason)
     assert isinstance(why, OrderReason)
-    tiles = tuple(as_tile(value) for value in tile.domain)
-    places = tuple(p for p in order.domain if isinstance(p, int))
     own, total = work
     peak = own.steps / (reason.lanes * reason.target.fma_pipes)
-    values = np.empty((len(tiles), len(places), len(PIECE)), np.float32)
-    values[:] = _nest_table(reason, why.problem, tiles, places)
-    values[..., PIECE.index("share")] = own.steps / total
-    values[..., PIECE.index("log_work")] = _log(own.steps)
-    values[..., PIECE.index("intensity")] = _log(own.steps / max(own.nbytes, 1))
-    values[..., PIECE.index("recompute")] = recompute
-    values[..., PIECE.index("tile_cycles")] *= recompute
-    values[..., PIECE.index("traffic_cycles")] /= peak
-    codes = tuple({v: n for n, v in enumerate(c.domain)} for c in (tile, order))
-    return _PieceTable(keys, (codes[0], codes[1]), values, peak)
+    tiles = tuple(as_tile(value) for value in tile.domain)
+    tails = choices.get(f"{name}/tail")
+    unroll = choices[f"{name}/unroll"]
+    names = tuple(t for t in tails.domain) if tails else (0,)
+    registers = _tile_table(reason, tiles, names).copy()
+    registers[..., PIECE.index("share")] = own.steps / total
+    registers[..., PIECE.index("log_work")] = _log(own.steps)
+    registers[..., PIECE.index("intensity")] = _log(own.steps / max(own.nbytes, 1))
+    registers[..., PIECE.index("recompute")] = recompute
+    registers[..., PIECE.index("tile_cycles")] *= recompute
+    orders = tuple(Order.of(value) for value in order.domain)
+    caches = _order_table(why.problem, reason.target, tiles, orders).copy()
+    caches[..., PIECE.index("traffic_cycles")] /= peak
+    straight = _unroll_table(reason.problem, tiles, tuple(unroll.domain))
+    codes = {v: n for n, v in enumerate(tile.domain)}
+    others = [
+        {v: n for n, v in enumerate(values)} for values in (names, order.domain, unroll.domain)
+    ]
+    keys = [f"{name}/{what}" for what in ("tail", "order", "unroll")]
+    return _PieceTable(
+        tuple(
+            _Part((tile.key, key), (codes, other), values)
+            for key, other, values in zip(keys, others, (registers, caches, straight), strict=True)
+        ),
+        peak,
+    )
+
+
+def _codes(values: Sequence[Decision]) -> dict[Decision, int]:
+    return {value: n for n, value in enumerate(values)}
+
+
+def _table(rows: Sequence[Sequence[Mapping[str, float]]]) -> Features:
+    """Named features of a grid of decisions as an array, zeros where there is none."""
+    return np.array(
+        [[[found.get(name, 0.0) for name in PIECE] for found in row] for row in rows], np.float32
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def _nest_table(
-    reason: TileReason, problem: OrderProblem, tiles: tuple[Tile, ...], places: tuple[int, ...]
+def _tile_table(
+    reason: TileReason, tiles: tuple[Tile, ...], tails: tuple[Decision, ...]
 ) -> Features:
-    """(tiles, orders, len(PIECE)), but for what depends on the whole program."""
-    values = np.zeros((len(tiles), len(places), len(PIECE)), np.float32)
-    for t, tile in enumerate(tiles):
-        traffic = problem.traffic(tile, reason.target)
-        registers = _tile_features(reason, tile)
-        for p, place in enumerate(places):
-            found = registers | _order_features(problem, tile, place, reason.target)
-            found["traffic_cycles"] = traffic[place]
-            values[t, p] = [found.get(name, 0.0) for name in PIECE]
-    return values
+    return _table([[_tile_features(reason, tile, tail) for tail in tails] for tile in tiles])
 
 
-def _tile_features(reason: TileReason, tile: Tile) -> dict[str, float]:
+@functools.lru_cache(maxsize=256)
+def _order_table(
+    problem: OrderProblem, target: Target, tiles: tuple[Tile, ...], orders: tuple[Order, ...]
+) -> Features:
+    return _table([[_order_features(problem, t, o, target) for o in orders] for t in tiles])
+
+
+@functools.lru_cache(maxsize=256)
+def _unroll_table(
+    problem: TileProblem, tiles: tuple[Tile, ...], budgets: tuple[Decision, ...]
+) -> Features:
+    return _table([[_unroll_features(problem, t, b) for b in budgets] for t in tiles])
+
+
+def _tile_features(reason: TileReason, tile: Tile, tail: Decision) -> dict[str, float]:
     """What a register tile does, whatever the loops around it."""
     problem, target = reason.problem, reason.target
-    terms = tile_terms(problem, tile, target)
+    terms = tile_terms(problem, tile, target, None if tail == 0 else as_tail(tail))
     multiplies = tile.rows * tile.vectors
     step = max(terms.multiply, terms.load, terms.latency, terms.issue, terms.stream)
     needed = problem.rows * problem.vectors * problem.steps * problem.repeats
@@ -222,6 +269,7 @@ def _tile_features(reason: TileReason, tile: Tile) -> dict[str, float]:
         "once": terms.once / (multiplies * terms.steps),
         "bound": terms.multiply / step,
         "waste": terms.tiles * multiplies * problem.steps / max(needed, 1),
+        "sizes": float(tail == "balance" and problem.rows % tile.rows != 0),
         "log_tiles": _log(terms.tiles),
         "log_steps": _log(terms.steps),
         "window": problem.window * (1 if problem.shares_vectors else -1),
@@ -230,22 +278,35 @@ def _tile_features(reason: TileReason, tile: Tile) -> dict[str, float]:
 
 
 def _order_features(
-    problem: OrderProblem, tile: Tile, place: int, target: Target
+    problem: OrderProblem, tile: Tile, order: Order, target: Target
 ) -> dict[str, float]:
     """What the caches see of an order."""
     extents, tiles = problem.loops(tile)
-    before, after = math.prod(extents[:place]), math.prod(extents[place:])
+    before, after = problem.split(tile, order)
     weights, inputs = problem.shared
     block = weights / tiles
     part = (inputs + problem.private / tiles) / before
     return {
-        "order": place / max(len(extents), 1),
+        "order": order.place / max(len(extents), 1),
+        "row_block": order.rows,
         "log_before": _log(before),
         "log_after": _log(after),
         "block_l1": _log(block / target.l1_bytes),
         "block_l2": _log(block / target.l2_bytes),
         "inputs_l1": _log(part / target.l1_bytes),
         "weights_l2": _log(weights / target.l2_bytes),
+        "traffic_cycles": problem.traffic(tile, order, target),
+    }
+
+
+def _unroll_features(problem: TileProblem, tile: Tile, budget: Decision) -> dict[str, float]:
+    """How much code the inner loop is."""
+    assert isinstance(budget, int)
+    room = max(budget // (tile.rows * tile.vectors), 1)
+    return {
+        "unrolled": _log(min(room, problem.steps)),
+        "straight": _log(min(room, problem.steps) * tile.rows * tile.vectors),
+        "whole_window": float(room >= problem.window * problem.inner_steps),
     }
 
 

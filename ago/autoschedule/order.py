@@ -7,7 +7,6 @@ without a program that has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ago.autoschedule.groups import interleaving, lane_period, ragged_group
@@ -18,6 +17,39 @@ from ago.ir.program import Program
 from ago.schedule.chooser import Decision
 from ago.schedule.tree import find_loop
 from ago.target import Target
+
+ROW_BLOCKS = (32, 64, 128, 256)
+"""Rows of a block that is kept in a cache while all lanes pass by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Where the loop over tiles along the lane axis stands.
+
+    Attributes:
+        place: How many of the output's other outer loops are outside of it.
+        rows: Rows of a block, whose loop is next outside of it; 0 without blocks. The row tiles of
+            a block are inside of it.
+    """
+
+    place: int
+    rows: int = 0
+
+    @staticmethod
+    def of(value: Decision) -> Order:
+        """The order that a decision stands for."""
+        if isinstance(value, tuple):
+            return Order(int(value[0]), int(value[1]))
+        return Order(int(value))
+
+    @property
+    def value(self) -> Decision:
+        """The decision."""
+        return (self.place, self.rows) if self.rows else self.place
+
+    def tiles(self, tile: Tile) -> int:
+        """Row tiles of a block."""
+        return max(round(self.rows / tile.rows), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +106,48 @@ class OrderProblem:
             extents[self.row] = math.ceil(extents[self.row] / tile.rows)
         return tuple(extents), self.tiles or math.ceil(self.vectors / tile.vectors)
 
-    def traffic(self, tile: Tile, target: Target) -> dict[int, float]:
-        """Cycles of cache traffic for each position of the lane-tile loop among the outer loops.
+    def orders(self, first: int = 0) -> list[Order]:
+        """The orders that there are, the innermost first, those with blocks of rows last.
+
+        Args:
+            first: Outermost position that is free.
+        """
+        positions = range(len(self.outer), first - 1, -1)
+        plain = [Order(place) for place in positions]
+        if self.row is None:
+            return plain
+        inside = [place for place in positions if place <= self.row]
+        fitting = [rows for rows in ROW_BLOCKS if 2 * rows <= self.outer[self.row]]
+        return plain + [Order(place, rows) for place in inside for rows in fitting]
+
+    def split(self, tile: Tile, order: Order) -> tuple[int, int]:
+        """Iterations of all loops outside of that over lane tiles, and of those inside of it."""
+        extents, _ = self.loops(tile)
+        before, after = math.prod(extents[: order.place]), math.prod(extents[order.place :])
+        if not order.rows or self.row is None:
+            return before, after
+        blocks = math.ceil(extents[self.row] / order.tiles(tile))
+        return before * blocks, math.ceil(after / blocks)
+
+    def traffic(self, tile: Tile, order: Order, target: Target) -> float:
+        """Cycles of cache traffic with an order.
 
         Innermost, every row tile streams all weights and reads its inputs once; outermost, each
         block of weights is read once and the inputs are read again for each block.
 
         Args:
             tile: The register tile.
+            order: Where the loop over lane tiles stands.
             target: Cache sizes.
-
-        Returns:
-            Cycles by position, the innermost first: of equal ones it is the best.
         """
-        extents, tiles = self.loops(tile)
-        positions = range(len(extents), -1, -1)
-        return {
-            place: _traffic(extents, place, tiles, self.shared, self.private, target)
-            for place in positions
-        }
+        _, tiles = self.loops(tile)
+        loops = self.split(tile, order)
+        return _traffic(loops, tiles, self.shared, self.private, target)
 
 
 @dataclass(frozen=True, slots=True)
 class OrderReason:
-    """Why the lane-tile loop stands where it does; explains a position.
+    """Why the lane-tile loop stands where it does; explains an order.
 
     Attributes:
         problem: The piece.
@@ -109,10 +159,9 @@ class OrderReason:
     tile: Tile
     target: Target
 
-    def __call__(self, position: Decision) -> str:
-        """The model's opinion of a position."""
-        assert isinstance(position, int)
-        cycles = self.problem.traffic(self.tile, self.target)[position]
+    def __call__(self, value: Decision) -> str:
+        """The model's opinion of an order."""
+        cycles = self.problem.traffic(self.tile, Order.of(value), self.target)
         return f"{cycles:.3g} cycles of cache traffic"
 
 
@@ -129,20 +178,19 @@ def _fixed_tiles(program: Program, part: Roles, lane: str, lanes: int) -> int:
 
 
 def _traffic(
-    extents: Sequence[int],
-    position: int,
+    loops: tuple[int, int],
     tiles: int,
     shared: tuple[float, float],
     private: float,
     target: Target,
 ) -> float:
-    """Cycles of cache traffic with the tile loop at `position`.
+    """Cycles of cache traffic with so many iterations outside and inside of the lane-tile loop.
 
     `shared` is bytes of weights (all lanes) and of inputs that every lane tile reads; `private` is
     bytes of inputs of which each lane tile reads its own part.
     """
     weights, inputs = shared
-    before, after = math.prod(extents[:position]), math.prod(extents[position:])
+    before, after = loops
     block, part = weights / tiles, (inputs + private / tiles) / before
     cost = stream_cycles(target, weights * before, weights + part if before > 1 else weights)
     cost += stream_cycles(target, weights * before * (after - 1), block + part / after)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from ago.autoschedule.elementwise import tile_elementwise
 from ago.autoschedule.groups import interleaving, lane_period, ragged_group
-from ago.autoschedule.order import OrderProblem, OrderReason
+from ago.autoschedule.order import Order, OrderProblem, OrderReason
 from ago.autoschedule.problem import tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
+    RowTail,
     Tile,
     TileProblem,
     candidate_tiles,
@@ -21,6 +22,7 @@ from ago.cost_model.analytic import (
     row_tail,
     tile_terms,
 )
+from ago.errors import ScheduleError
 from ago.fuse.shape import Roles, reduction_axis
 from ago.ir.nest import Stage
 from ago.schedule.annotate import unroll, vectorize
@@ -33,6 +35,11 @@ from ago.schedule.trace import Schedule
 from ago.schedule.transform_layout import transform_layout
 from ago.schedule.tree import find_loop
 from ago.target import Target
+
+_TAILS: tuple[RowTail, ...] = ("shift", "balance")
+
+_UNROLLED = (MAX_UNROLLED, MAX_UNROLLED // 2, MAX_UNROLLED // 4, 2 * MAX_UNROLLED)
+"""Multiply-accumulates in the straight-line code of a tile's inner loop, at most."""
 
 
 def tile_piece(
@@ -75,7 +82,7 @@ def _tile_reduction(
         TileReason(problem, lanes, target),
     )
     tile = as_tile(picked)
-    tail = row_tail(problem, tile)
+    tail = _decide_tail(schedule, output, row, problem, tile)
     at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, kept)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
@@ -83,7 +90,7 @@ def _tile_reduction(
     if shared > 1:
         _store_apart(schedule, reduction.buffer, shared)
     inside = _reduction_loops(schedule, part, reduction, (lane, row), lanes)
-    _order_reduction(schedule, reduction, inside, problem, tile, target)
+    _order_reduction(schedule, (output.name, reduction), inside, problem, tile, target)
     if lanes > 1:
         schedule.apply(vectorize, inside[-1])
 
@@ -105,6 +112,11 @@ class TileReason:
     def __call__(self, tile: Decision) -> str:
         """The model's opinion of a tile."""
         return str(tile_terms(self.problem, as_tile(tile), self.target))
+
+
+def as_tail(value: Decision) -> RowTail:
+    """The tail that a decision stands for."""
+    return next(tail for tail in _TAILS if tail == value)
 
 
 def as_tile(value: Decision) -> Tile:
@@ -134,20 +146,44 @@ def _tile_output(
         schedule.apply(split, row_loop, tile.rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    traffic = problem.traffic(tile, target)
-    orders = [place for place in sorted(traffic, key=traffic.__getitem__) if place >= fixed]
-    position = schedule.decide(
-        f"{output.name}/order",
-        orders,
-        OrderReason(problem, tile, target),
-    )
-    assert isinstance(position, int)
-    outer[position:position] = tiles
+    order = _decide_order(schedule, output.name, problem, tile, fixed, target)
+    if order.rows and row is not None:
+        tile_loop = f"{output.loop(row)}.0"
+        schedule.apply(split, tile_loop, order.tiles(tile), "balance")
+        outer[outer.index(tile_loop)] = f"{tile_loop}.1"
+        tiles.insert(0, f"{tile_loop}.0")
+    outer[order.place : order.place] = tiles
     schedule.apply(reorder, [*outer, *inner])
     for loop in inner[:-1]:
         schedule.apply(unroll, loop)
     schedule.apply(vectorize if lanes > 1 else unroll, inner[-1])
     return outer[-1]
+
+
+def _decide_tail(
+    schedule: Schedule, output: Stage, row: str | None, problem: TileProblem, tile: Tile
+) -> Tail:
+    """How rows that no whole number of tiles covers are split; the other way where it is legal."""
+    favourite = row_tail(problem, tile)
+    if row is None:
+        return favourite
+    others = [tail for tail in _TAILS if tail != favourite]
+    try:
+        split(schedule.program, output.loop(row), tile.rows, "shift")
+    except ScheduleError:
+        others = [tail for tail in others if tail != "shift"]
+    picked = schedule.decide(f"{output.name}/tail", [favourite, *others])
+    return as_tail(picked)
+
+
+def _decide_order(
+    schedule: Schedule, name: str, problem: OrderProblem, tile: Tile, first: int, target: Target
+) -> Order:
+    """Where the loop over lane tiles goes; orders without blocks of rows come first."""
+    traffic = {order: problem.traffic(tile, order, target) for order in problem.orders(first)}
+    orders = sorted(traffic, key=lambda order: (order.rows > 0, traffic[order]))
+    reason = OrderReason(problem, tile, target)
+    return Order.of(schedule.decide(f"{name}/order", [o.value for o in orders], reason))
 
 
 def _split_lanes(
@@ -207,7 +243,7 @@ def _store_apart(schedule: Schedule, buffer: str, shared: int) -> None:
 
 def _order_reduction(
     schedule: Schedule,
-    reduction: Stage,
+    stages: tuple[str, Stage],
     inside: list[str],
     problem: TileProblem,
     tile: Tile,
@@ -220,10 +256,13 @@ def _order_reduction(
     share values that are the same for all lanes, the window's loop stays unless they fit: unrolled,
     they would be kept for later rows and push accumulators out of the registers.
     """
+    output, reduction = stages
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     serial = [reduction.loop(a.name) for a in steps]
     unrolled: list[str] = []
-    room = most = max(MAX_UNROLLED // (tile.rows * tile.vectors), 1)
+    straight = schedule.decide(f"{output}/unroll", _UNROLLED)
+    assert isinstance(straight, int)
+    room = most = max(straight // (tile.rows * tile.vectors), 1)
     for axis in reversed(steps):
         loop = reduction.loop(axis.name)
         stays = axis.name == problem.window_axis and not problem.shares_vectors

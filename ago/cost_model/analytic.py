@@ -13,6 +13,9 @@ from typing import Literal
 
 from ago.target import Target
 
+RowTail = Literal["shift", "balance"]
+"""How rows are split into tiles that do not divide them: see `split`."""
+
 MAX_UNROLLED = 192
 """Most multiply-accumulates in the straight-line code of a tile's inner loop."""
 
@@ -201,14 +204,16 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
     return tile_terms(problem, tile, target).total
 
 
-def tile_terms(problem: TileProblem, tile: Tile, target: Target) -> TileTerms:
-    """The terms of `tile_cycles`, which see for the arguments."""
+def tile_terms(
+    problem: TileProblem, tile: Tile, target: Target, tail: RowTail | None = None
+) -> TileTerms:
+    """The terms of `tile_cycles`, which see for the arguments; `tail` is by default `row_tail`."""
     multiplies = tile.rows * tile.vectors
     loads = sum(
         _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
         for operand in problem.operands
     )
-    tiles = row_tiles(problem, tile) * math.ceil(problem.vectors / tile.vectors)
+    tiles = row_tiles(problem, tile, tail) * math.ceil(problem.vectors / tile.vectors)
     return TileTerms(
         multiply=multiplies / target.fma_pipes,
         load=loads / (target.load_pipes * _LOAD_EFFICIENCY),
@@ -246,7 +251,7 @@ def _window_vectors(problem: TileProblem, tile: Tile, taken: int, target: Target
     return math.ceil(((tile.rows - 1) * step + problem.window) * taken / target.lanes)
 
 
-def row_tail(problem: TileProblem, tile: Tile) -> Literal["shift", "balance"]:
+def row_tail(problem: TileProblem, tile: Tile) -> RowTail:
     """How to split the rows into tiles: overlapping costs work, two tile sizes cost code.
 
     Args:
@@ -257,10 +262,10 @@ def row_tail(problem: TileProblem, tile: Tile) -> Literal["shift", "balance"]:
     return "balance" if extra > _OVERLAP * problem.rows else "shift"
 
 
-def row_tiles(problem: TileProblem, tile: Tile) -> float:
+def row_tiles(problem: TileProblem, tile: Tile, tail: RowTail | None = None) -> float:
     """Tiles along the rows; balanced ones, of which some are smaller, count by their work."""
     count = math.ceil(problem.rows / tile.rows)
-    if row_tail(problem, tile) == "shift":
+    if (tail or row_tail(problem, tile)) == "shift":
         return float(count)
     return problem.rows / tile.rows
 

@@ -93,12 +93,14 @@ def test_a_child_has_each_group_from_one_parent(space: Space) -> None:
 
 
 def test_features_are_finite_and_tell_candidates_apart(space: Space) -> None:
-    distinct = {tuple(sorted(c.items())): c for c in some(space, 40)}
-    features = space.features(list(distinct.values()))
-    assert features.shape == (len(distinct), len(COLUMNS))
+    candidates = some(space, 40)
+    telling = [key for key in space.default() if key.endswith(("fusion", "/tile"))]
+    distinct = {tuple(c.get(key) for key in telling) for c in candidates}
+    features = space.features(candidates)
+    assert features.shape == (len(candidates), len(COLUMNS))
     assert features.dtype == np.float32
     assert np.isfinite(features).all()
-    assert len(np.unique(features, axis=0)) == len(distinct)
+    assert len(np.unique(features, axis=0)) >= len(distinct) > 40
     assert analytic_scores(features).min() < np.median(analytic_scores(features))
 
 
