@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.errors import InputError
 from ago.ir.nest import Stage
@@ -22,7 +23,6 @@ from ago.ir.program import Program
 from ago.ir.tensor import numpy_dtype
 from ago.ir.value import Call, Select, Value
 from ago.ir.verify import verify
-from ago.pipeline import INTRINSICS
 from ago.runtime.library import aligned_array
 from ago.target import Target, resolve_target, runs_on_host
 from ago.tune import Candidate, PeakProbe, measure_candidates, run_candidate

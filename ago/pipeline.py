@@ -12,13 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ago.autoschedule import sketch_program
-from ago.backend_neon.neon import NEON
-from ago.backend_x86.avx2 import AVX2
-from ago.backend_x86.avx512 import AVX512
+from ago.backends import INTRINSICS
 from ago.codegen.emit import Function, emit_function
 from ago.codegen.entry import Slot
-from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.portable import PORTABLE
 from ago.fuse import FusionChoice, Plans, SubgraphPlans
 from ago.inspection import Event, Scheduled, Stage, Watch, watch_from_environment
 from ago.ir.graph import Graph
@@ -77,14 +73,6 @@ GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("choose_layouts", lambda graph, target: choose_layouts(graph, target.lanes)),
 )
 """What happens to a graph before it is cut into subgraphs, in order."""
-
-INTRINSICS: Mapping[str, Intrinsics] = {
-    "neon": NEON,
-    "avx512": AVX512,
-    "avx2": AVX2,
-    "portable": PORTABLE,
-}
-"""The intrinsic table of each instruction set."""
 
 
 @dataclass(frozen=True, slots=True)

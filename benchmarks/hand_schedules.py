@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import click
 
 from ago.autoschedule import schedule_program
+from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.ir import define
 from ago.ir.program import Program
 from ago.ir.verify import verify
-from ago.pipeline import INTRINSICS
 from ago.schedule.annotate import unroll, vectorize
 from ago.schedule.cache_write import cache_write
 from ago.schedule.compute_at import compute_at

@@ -11,10 +11,11 @@
  * Needs no libc: the operating system is behind ago_sys.h.
  */
 #include "ago_bench.h"
+#include "ago_program.h"
 #include "ago_runtime.h"
 #include "ago_sys.h"
 
-enum { EXIT_IO = 1, EXIT_USAGE = 2, EXIT_MODEL = 3, MAX_RUNS = 1000000 };
+enum { EXIT_MODEL = 3, MAX_RUNS = 1000000 };
 
 static const char usage[] =
     "usage: bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]";
@@ -28,31 +29,6 @@ typedef struct {
     size_t runs;
     size_t warmup;
 } options;
-
-/* Text that is put together, then written at once; what does not fit is cut off. */
-typedef struct {
-    char text[1024];
-    size_t length;
-} line;
-
-static void add_text(line *to, const char *text) {
-    while (*text != '\0' && to->length < sizeof to->text) {
-        to->text[to->length++] = *text++;
-    }
-}
-
-/* Adds `value` in decimal, with at least `width` digits. */
-static void add_number(line *to, uint64_t value, int width) {
-    char digits[24];
-    size_t first = sizeof digits - 1;
-    digits[first] = '\0';
-    while (value > 0 || width > 0) {
-        digits[--first] = (char)('0' + value % 10);
-        value /= 10;
-        --width;
-    }
-    add_text(to, digits + first);
-}
 
 /* Adds `, "name": <milliseconds with six decimals>`. */
 static void add_time(line *to, const char *name, uint64_t nanoseconds) {
@@ -71,68 +47,6 @@ static void add_count(line *to, const char *name, uint64_t value) {
     add_number(to, value, 1);
 }
 
-/* Writes all of a buffer; 0 on success. */
-static int write_all(int file, const void *source, size_t bytes) {
-    const char *from = source;
-    while (bytes > 0) {
-        const ptrdiff_t done = ago_sys_write(file, from, bytes);
-        if (done <= 0) {
-            return -1;
-        }
-        from += done;
-        bytes -= (size_t)done;
-    }
-    return 0;
-}
-
-__attribute__((noreturn)) static void fail(int code, const char *message, const char *detail) {
-    line out = {.length = 0};
-    add_text(&out, "error: ");
-    add_text(&out, message);
-    add_text(&out, detail);
-    add_text(&out, "\n");
-    write_all(AGO_SYS_STDERR, out.text, out.length);
-    ago_sys_exit(code);
-}
-
-static void *allocate(size_t bytes) {
-    void *memory = ago_sys_allocate(bytes);
-    if (memory == NULL) {
-        fail(EXIT_IO, "out of memory", "");
-    }
-    return memory;
-}
-
-/* Reads a file that must hold exactly `bytes` bytes. */
-static void read_file(const char *path, void *destination, size_t bytes) {
-    const int file = ago_sys_open(path, 0);
-    if (file < 0) {
-        fail(EXIT_IO, "cannot open ", path);
-    }
-    char *to = destination;
-    size_t missing = bytes;
-    while (missing > 0) {
-        const ptrdiff_t done = ago_sys_read(file, to, missing);
-        if (done <= 0) {
-            fail(EXIT_IO, "file too short: ", path);
-        }
-        to += done;
-        missing -= (size_t)done;
-    }
-    char beyond;
-    if (ago_sys_read(file, &beyond, 1) != 0) {
-        fail(EXIT_IO, "file too long: ", path);
-    }
-    ago_sys_close(file);
-}
-
-static void write_file(const char *path, const void *source, size_t bytes) {
-    const int file = ago_sys_open(path, 1);
-    if (file < 0 || write_all(file, source, bytes) != 0 || ago_sys_close(file) != 0) {
-        fail(EXIT_IO, "cannot write ", path);
-    }
-}
-
 /* Fills an input with values in [-1, 1) that depend on `seed` alone: a 64-bit linear congruential
  * generator (Knuth's MMIX constants), of which the upper 24 bits are used. */
 static void fill_pattern(float *values, size_t count, uint64_t seed) {
@@ -141,26 +55,6 @@ static void fill_pattern(float *values, size_t count, uint64_t seed) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         values[i] = (float)(state >> 40) * (1.0f / 8388608.0f) - 1.0f;
     }
-}
-
-static int is_equal(const char *left, const char *right) {
-    while (*left != '\0' && *left == *right) {
-        ++left;
-        ++right;
-    }
-    return *left == *right;
-}
-
-static size_t parse_count(const char *text, size_t minimum) {
-    size_t value = 0;
-    const char *at = text;
-    for (; *at >= '0' && *at <= '9' && value <= MAX_RUNS; ++at) {
-        value = 10 * value + (size_t)(*at - '0');
-    }
-    if (at == text || *at != '\0' || value < minimum || value > MAX_RUNS) {
-        fail(EXIT_USAGE, "not a usable count: ", text);
-    }
-    return value;
 }
 
 static options parse_options(int argc, char **argv) {
@@ -180,9 +74,9 @@ static options parse_options(int argc, char **argv) {
         } else if (is_equal(name, "--output")) {
             given.outputs[given.output_given++] = value;
         } else if (is_equal(name, "--runs")) {
-            given.runs = parse_count(value, 1);
+            given.runs = parse_count(value, 1, MAX_RUNS);
         } else if (is_equal(name, "--warmup")) {
-            given.warmup = parse_count(value, 0);
+            given.warmup = parse_count(value, 0, MAX_RUNS);
         } else {
             fail(EXIT_USAGE, "unknown option ", name);
         }

@@ -1,8 +1,8 @@
 /*
- * The few services of the operating system that the benchmark program uses.
+ * The few services of the operating system that the programs on devices use.
  *
- * ago_sys_linux.c implements them by system calls, so that the program needs no libc: it builds
- * wherever clang and lld are and runs on any Linux or Android. ago_sys_posix.c is for other systems.
+ * ago_sys_linux.c implements them by system calls, so that they need no libc: they build
+ * wherever clang and lld are and run on any Linux or Android. ago_sys_posix.c is for other systems.
  */
 #ifndef AGO_SYS_H
 #define AGO_SYS_H
@@ -28,6 +28,21 @@ AGO_HIDDEN int ago_sys_close(int file);
 
 /* Monotonic time in nanoseconds. */
 AGO_HIDDEN uint64_t ago_sys_nanoseconds(void);
+
+/* Zeroed memory shared with the processes started later, never freed; NULL if there is none left. */
+AGO_HIDDEN void *ago_sys_share(size_t bytes);
+
+/* Starts a process that goes on as a copy of this one: 0 there, its number here, or negative. */
+AGO_HIDDEN int ago_sys_fork(void);
+
+/* Waits for a process to end. Returns the signal that ended it, or 0 and its exit code. */
+AGO_HIDDEN int ago_sys_wait(int process, int *code);
+
+/* Has a signal end this process after some milliseconds of wall time; 0 takes that back. */
+AGO_HIDDEN void ago_sys_alarm(size_t milliseconds);
+
+/* Keeps this process on one CPU, if the system lets it. */
+AGO_HIDDEN void ago_sys_pin(size_t cpu);
 
 /* Ends the program; does not return. */
 AGO_HIDDEN void ago_sys_exit(int code) __attribute__((noreturn));

@@ -15,6 +15,10 @@ enum {
     SYS_READ = 63,
     SYS_WRITE = 64,
     SYS_CLOCK_GETTIME = 113,
+    SYS_CLONE = 220,
+    SYS_WAIT4 = 260,
+    SYS_SETITIMER = 103,
+    SYS_SCHED_SETAFFINITY = 122,
     SYS_EXIT_GROUP = 94
 };
 
@@ -51,6 +55,10 @@ enum {
     SYS_READ = 0,
     SYS_WRITE = 1,
     SYS_CLOCK_GETTIME = 228,
+    SYS_CLONE = 56,
+    SYS_WAIT4 = 61,
+    SYS_SETITIMER = 38,
+    SYS_SCHED_SETAFFINITY = 203,
     SYS_EXIT_GROUP = 231
 };
 
@@ -85,8 +93,12 @@ enum {
     FILE_MODE = 0644,
     PROT_READ_WRITE = 3,
     MAP_PRIVATE_ANONYMOUS = 0x22,
+    MAP_SHARED_ANONYMOUS = 0x21,
     MADV_HUGEPAGE = 14,
-    CLOCK_MONOTONIC = 1
+    CLOCK_MONOTONIC = 1,
+    SIGCHLD = 17,
+    ITIMER_REAL = 0,
+    EINTR = 4
 };
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -110,6 +122,35 @@ void *ago_sys_allocate(size_t bytes) {
         system_call(SYS_MADVISE, (long)aligned, (long)bytes, MADV_HUGEPAGE, 0, 0, 0);
     }
     return (void *)aligned;
+}
+
+void *ago_sys_share(size_t bytes) {
+    const long start =
+        system_call(SYS_MMAP, 0, (long)bytes, PROT_READ_WRITE, MAP_SHARED_ANONYMOUS, -1, 0);
+    return start < 0 && start > -4096 ? NULL : (void *)start;
+}
+
+int ago_sys_fork(void) { return (int)system_call(SYS_CLONE, SIGCHLD, 0, 0, 0, 0, 0); }
+
+int ago_sys_wait(int process, int *code) {
+    int status = 0;
+    while (system_call(SYS_WAIT4, process, (long)&status, 0, 0, 0, 0) == -EINTR) {
+    }
+    *code = (status >> 8) & 0xff;
+    return status & 0x7f;
+}
+
+void ago_sys_alarm(size_t milliseconds) {
+    /* struct itimerval: the interval, then the time left; each in seconds and microseconds */
+    const int64_t timer[4] = {0, 0, (int64_t)(milliseconds / 1000),
+                              (int64_t)(milliseconds % 1000 * 1000)};
+    system_call(SYS_SETITIMER, ITIMER_REAL, (long)timer, 0, 0, 0, 0);
+}
+
+void ago_sys_pin(size_t cpu) {
+    uint64_t mask[16] = {0};
+    mask[cpu / 64 % 16] = UINT64_C(1) << cpu % 64;
+    system_call(SYS_SCHED_SETAFFINITY, 0, sizeof mask, (long)mask, 0, 0, 0);
 }
 
 int ago_sys_open(const char *path, int for_writing) {

@@ -1,13 +1,18 @@
 /*
  * ago_sys.h by a POSIX libc, for hosts that are not Linux on AArch64 or x86-64.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
+#define _DARWIN_C_SOURCE
 
 #include "ago_sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +23,29 @@ void *ago_sys_allocate(size_t bytes) {
     }
     return memset(memory, 0, bytes + AGO_ALIGNMENT);
 }
+
+void *ago_sys_share(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int ago_sys_fork(void) { return (int)fork(); }
+
+int ago_sys_wait(int process, int *code) {
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+void ago_sys_alarm(size_t milliseconds) {
+    const struct itimerval timer = {
+        .it_value = {(time_t)(milliseconds / 1000), (suseconds_t)(milliseconds % 1000 * 1000)}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void ago_sys_pin(size_t cpu) { (void)cpu; /* no portable way */ }
 
 int ago_sys_open(const char *path, int for_writing) {
     return for_writing ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : open(path, O_RDONLY);

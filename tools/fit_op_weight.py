@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ago.autoschedule import schedule_program
+from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.cost_model.linear import FEATURES, NestFeatures, OperatorWeight, nest_features
 from ago.errors import CodegenError, ScheduleError
@@ -32,7 +33,7 @@ from ago.ir.graph import Graph
 from ago.ir.lowering import lower_nodes
 from ago.ir.ops import OPERATORS
 from ago.ir.program import Program
-from ago.pipeline import INTRINSICS, run_passes
+from ago.pipeline import run_passes
 from ago.schedule.chooser import RandomChooser
 from ago.target import Target, detect_host
 from ago.tune import Candidate, measure_candidates

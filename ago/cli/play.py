@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from ago.autoschedule import schedule_program
+from ago.backends import INTRINSICS
 from ago.cli.arguments import Request, model_options
 from ago.cli.group import examples
 from ago.cli.steps import find_step, step_options
@@ -20,7 +21,6 @@ from ago.codegen.emit import emit_function
 from ago.ir.lowering import lower_nodes
 from ago.ir.program import Program
 from ago.ir.verify import verify
-from ago.pipeline import INTRINSICS
 from ago.schedule.chooser import Decision
 from ago.schedule.interactive import InteractiveChooser, QuitRequest, UndoRequest
 from ago.schedule.trace import Schedule

@@ -153,7 +153,7 @@ def _link_program(
 def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> list[Path]:
     """Write what the benchmark program needs besides the model; return the files to compile."""
     system = "ago_sys_linux.c" if needs_no_libc(artifact.target) else "ago_sys_posix.c"
-    files = ["ago_bench_main.c", system, "ago_bench.h", "ago_sys.h"]
+    files = ["ago_bench_main.c", system, "ago_bench.h", "ago_program.h", "ago_sys.h"]
     for file_name in files:
         (directory / file_name).write_bytes(csrc_path(file_name).read_bytes())
     main = [directory / file_name for file_name in files if file_name.endswith(".c")]

@@ -82,6 +82,7 @@ class Toolchain:
         include: Sequence[Path] = (),
         jobs: int | None = None,
         progress: Progress = silent,
+        timeout_seconds: float | None = None,
     ) -> list[Path]:
         """Compile C and assembler files, several at a time.
 
@@ -92,19 +93,21 @@ class Toolchain:
             include: Directories searched for headers.
             jobs: Compilers run at once; by default the number of CPUs.
             progress: Told "compiling C" and the number of files.
+            timeout_seconds: Wall time that a file may take; by default any.
 
         Returns:
             The object files, in the order of `sources`.
 
         Raises:
-            ToolchainError: The compiler failed; carries the command and its first messages.
+            ToolchainError: The compiler failed; carries the command and its first messages. Or it
+                took too long.
         """
         flags = [*self._target_flags(target), *_COMPILE_FLAGS, *_extra_flags()]
         flags += [f"-I{path}" for path in include]
 
         def compile_one(source: Path) -> Path:
             result = directory / f"{source.name}.o"
-            self._run([*flags, "-c", str(source), "-o", str(result)])
+            self._run([*flags, "-c", str(source), "-o", str(result)], timeout_seconds)
             return result
 
         with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
@@ -181,12 +184,16 @@ class Toolchain:
             return ["-target", f"{target.arch}-linux-musl"]
         return [f"--target={target.arch}-linux-gnu"]
 
-    def _run(self, arguments: Iterable[str]) -> None:
+    def _run(self, arguments: Iterable[str], timeout_seconds: float | None = None) -> None:
         command = [*self.command, *arguments]
         try:
-            done = _call(command)
+            done = _call(command, timeout_seconds)
         except OSError as error:
             raise ToolchainError(f"cannot run {self.command[0]}: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise ToolchainError(
+                f"the C compiler did not end in {timeout_seconds:g} seconds: {shlex.join(command)}"
+            ) from error
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).splitlines()
             shown = "\n".join(f"  {line}" for line in lines[:_MAX_ERROR_LINES])
@@ -251,13 +258,21 @@ def describe_toolchain(command: tuple[str, ...]) -> Toolchain:
     return Toolchain(command, kind, done.stdout.splitlines()[0].strip())
 
 
-def _call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _call(
+    command: Sequence[str], timeout_seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a compiler; zig is given a cache of its own, since it fails where HOME is read-only."""
     environment = dict(os.environ)
     if _is_zig(command):
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Cache().root / "zig"))
     return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, env=environment
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=environment,
+        timeout=timeout_seconds,
     )
 
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from ago.codegen.emit import Function
 from ago.codegen.intrinsics import Intrinsics
-from ago.codegen.model import helper_text
 from ago.ir.program import Program
 from ago.runtime.library import Array, aligned_array
 from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import Toolchain, find_toolchain
 from ago.target import Target
+from ago.tune.source import candidates_text, entry_name
 
 DEFAULT_ROUNDS = 9
 """Timed calls of each candidate, of which the fastest counts."""
@@ -133,30 +133,14 @@ def _build(
     compiler: Toolchain,
     directory: Path,
 ) -> Path:
-    functions = [c.function.renamed(f"candidate_{k}") for k, c in enumerate(candidates)]
-    includes = "".join(f"#include {header}\n" for header in intrinsics.headers)
-    helpers = helper_text(sorted({h for f in functions for h in f.helpers}), intrinsics)
-    body = "\n".join(f"static AGO_NOINLINE {_definition(f)}\n{_entry(f)}" for f in functions)
+    functions = {k: c.function for k, c in enumerate(candidates)}
     source = directory / "candidates.c"
-    text = f'#include "ago_runtime.h"\n{includes}\n{helpers}{body}'
-    source.write_text(text, encoding="utf-8")
+    source.write_text(candidates_text(functions, intrinsics), encoding="utf-8")
     headers = csrc_path("ago_runtime.h").parent
     objects = compiler.compile_objects(
         [source, csrc_path("ago_mem.c")], directory, target, include=[headers], jobs=1
     )
     return compiler.link_shared(objects, directory / "candidates.so", target)
-
-
-def _definition(function: Function) -> str:
-    """The function without its comment."""
-    return function.text[function.text.index(function.signature) :]
-
-
-def _entry(function: Function) -> str:
-    """An exported function that takes all arguments as one array of pointers."""
-    arguments = ", ".join(f"a[{k}]" for k in range(len(function.parameters)))
-    head = f"AGO_EXPORT void run_{function.name}(void *const *a)"
-    return f"{head} {{ {function.name}({arguments}); }}\n"
 
 
 def _bind(
@@ -167,13 +151,13 @@ def _bind(
 
     ffi = cffi.FFI()
     for k in range(len(candidates)):
-        ffi.cdef(f"void run_candidate_{k}(void *const *a);")
+        ffi.cdef(f"void {entry_name(k)}(void *const *a);")
     loaded = ffi.dlopen(str(library))
 
     def bind(k: int, candidate: Candidate) -> Callable[[], None]:
         held = [ffi.from_buffer("float[]", arrays[n]) for n in candidate.function.parameters]
         pointers = ffi.new("void *[]", held)
-        run = getattr(loaded, f"run_candidate_{k}")
+        run = getattr(loaded, entry_name(k))
 
         def call(_held: object = (held, loaded)) -> None:
             run(pointers)

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.codegen.entry import ModelInterface, Step, entry_text, header_text
 from ago.ir.examples import chain, matmul
 from ago.ir.nest import Buffer
-from ago.pipeline import INTRINSICS
 from ago.schedule.annotate import vectorize
 from ago.schedule.compute_at import compute_at
 from ago.schedule.parallel import parallel

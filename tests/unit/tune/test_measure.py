@@ -5,9 +5,9 @@ import gc
 import numpy as np
 
 from ago.autoschedule import schedule_program
+from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.ir.examples import matmul
-from ago.pipeline import INTRINSICS
 from ago.schedule.chooser import RandomChooser
 from ago.target import detect_host
 from ago.tune import Candidate, PeakProbe, measure_candidates
