@@ -92,13 +92,13 @@ class DeviceRunner:
             ToolchainError: There is no compiler for the target.
         """
         outcomes: dict[tuple[TaskKey, str], Outcome] = {}
-        for batch in _batches(jobs, self._batch):
+        for batch in batches(jobs, self._batch):
             made = [make_candidate(job) for job in batch]
             good = [one for one in made if isinstance(one, Made)]
             found = iter(self._measure(batch[0].task, good))
             for job, one in zip(batch, made, strict=True):
-                outcomes[_identity(job)] = next(found) if isinstance(one, Made) else one
-        return [outcomes[_identity(job)] for job in jobs]
+                outcomes[identity(job)] = next(found) if isinstance(one, Made) else one
+        return [outcomes[identity(job)] for job in jobs]
 
     def _measure(self, task: Task, made: Sequence[Made]) -> list[Outcome]:
         """The outcomes of candidates of one task; equal code is measured once."""
@@ -170,7 +170,7 @@ class DeviceRunner:
             self._incumbents[key] = _Incumbent(made[best], timings[best])
 
 
-def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
+def batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
     """Distinct jobs, those of one task together, so many at once."""
     by_task: dict[TaskKey, dict[str, Job]] = {}
     for job in jobs:
@@ -180,7 +180,8 @@ def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
         yield from (listed[first : first + size] for first in range(0, len(listed), size))
 
 
-def _identity(job: Job) -> tuple[TaskKey, str]:
+def identity(job: Job) -> tuple[TaskKey, str]:
+    """What equal jobs have in common."""
     return job.task.key, decisions_text(job.decisions)
 
 
