@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ago.errors import ScheduleError
 from ago.ir.index import variables
-from ago.ir.nest import For, leaves, walk
+from ago.ir.nest import For, leaf_loads, leaves, walk
 from ago.schedule.pack import pack
 from ago.schedule.trace import Schedule
-from ago.schedule.tree import leaf_loads
 
 
 def pack_constants(schedule: Schedule) -> None:

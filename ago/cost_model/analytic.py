@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ago.target import Target
@@ -298,9 +299,10 @@ def _streamed_bytes(problem: TileProblem, tile: Tile, target: Target) -> float:
     return float(width * shared) if block > target.l1_bytes / 2 else 0.0
 
 
+@lru_cache(maxsize=256)
 def candidate_tiles(
     problem: TileProblem, target: Target, vector_choices: tuple[int, ...]
-) -> list[Tile]:
+) -> tuple[Tile, ...]:
     """Register tiles that fit, cheapest first.
 
     Args:
@@ -318,10 +320,8 @@ def candidate_tiles(
         for v in vector_choices
         if fits_registers(problem, Tile(r, v), target) and r * v <= MAX_UNROLLED
     ] or [Tile(1, min(vector_choices))]
-    return sorted(
-        tiles,
-        key=lambda t: (tile_cycles(problem, t, target), -t.rows * t.vectors, -t.vectors),
-    )
+    tiles.sort(key=lambda t: (tile_cycles(problem, t, target), -t.rows * t.vectors, -t.vectors))
+    return tuple(tiles)
 
 
 def stream_cycles(target: Target, streamed: float, working_set: float) -> float:

@@ -6,9 +6,11 @@ Read `Roles` first. Everything here looks at loops, accesses and sizes, never at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ago.ir.identity import by_identity
 from ago.ir.index import FloorDiv, Index, var, variables
+from ago.ir.interned import KEPT
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Load, loads, select_conditions
@@ -175,6 +177,7 @@ def _suits(program: Program, load: Load, loop: str, lanes: int) -> bool:
     return repeated_lanes(last, loop, lanes) is not None
 
 
+@lru_cache(maxsize=KEPT)
 def is_uniform(index: Index, loop: str, lanes: int) -> bool:
     """Whether an index is the same in all lanes of each vector, which lies inside a group."""
     for atom, _ in index.terms:
@@ -186,6 +189,7 @@ def is_uniform(index: Index, loop: str, lanes: int) -> bool:
     return True
 
 
+@lru_cache(maxsize=KEPT)
 def repeated_lanes(index: Index, loop: str, lanes: int) -> Repeat | None:
     """How neighbouring lanes share the places of an index, where one vector holds all of them.
 

@@ -14,9 +14,19 @@ from typing import Literal
 
 from ago.errors import IRError
 from ago.ir.identity import by_identity
-from ago.ir.index import Index, as_index, substitute, var
+from ago.ir.index import Index, as_index, substitute, var, variables
 from ago.ir.tensor import numpy_dtype
-from ago.ir.value import Call, Condition, Load, Value, map_each, map_indices, map_value
+from ago.ir.value import (
+    Call,
+    Condition,
+    Load,
+    Value,
+    loads,
+    map_each,
+    map_indices,
+    map_value,
+    value_indices,
+)
 
 LoopKind = Literal["serial", "parallel", "unrolled", "vector"]
 Scope = Literal["input", "output", "constant", "workspace", "stack", "register"]
@@ -283,6 +293,18 @@ def leaves(body: tuple[Stmt, ...]) -> Iterator[Leaf]:
     return (stmt for stmt in walk(body) if isinstance(stmt, _LEAVES))
 
 
+def leaf_loads(leaf: Leaf) -> tuple[tuple[Load, Condition], ...]:
+    """Each load of a leaf with the select guards around it; a reduction's init comes first."""
+    if isinstance(leaf, Reduce):
+        return loads(leaf.init) + loads(leaf.value)
+    return loads(leaf.value)
+
+
+def uses_buffer(leaf: Leaf, buffer: str) -> bool:
+    """Whether a leaf loads from a buffer or stores to it."""
+    return leaf.buffer == buffer or any(load.buffer == buffer for load, _ in leaf_loads(leaf))
+
+
 def rewrite(
     body: tuple[Stmt, ...], change: Callable[[Stmt], tuple[Stmt, ...] | None]
 ) -> tuple[Stmt, ...]:
@@ -311,18 +333,6 @@ def with_body(stmt: For | If, body: tuple[Stmt, ...]) -> For | If:
     if isinstance(stmt, For):
         return For(stmt.name, stmt.lo, stmt.hi, stmt.kind, body)
     return If(stmt.condition, body)
-
-
-def replace_in(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
-    """`body` with the statement `old`, by identity, replaced; None where it is not there."""
-    for place, stmt in enumerate(body):
-        if stmt is old:
-            return (*body[:place], *new, *body[place + 1 :])
-        if isinstance(stmt, _NESTS):
-            inner = replace_in(stmt.body, old, new)
-            if inner is not None:
-                return (*body[:place], with_body(stmt, inner), *body[place + 1 :])
-    return None
 
 
 def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
@@ -363,8 +373,35 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Index], Index]) -> Stmt:
 
 
 def substitute_body(body: tuple[Stmt, ...], replacements: Mapping[str, Index]) -> tuple[Stmt, ...]:
-    """`body` with loop variables replaced by indices; loops keep their names."""
-    return tuple(map_stmt_indices(s, lambda i: substitute(i, replacements)) for s in body)
+    """`body` with loop variables replaced by indices; loops keep their names.
+
+    Statements that mention none of the variables are shared.
+    """
+    return tuple([_substitute_stmt(stmt, replacements) for stmt in body])
+
+
+def _substitute_stmt(stmt: Stmt, replacements: Mapping[str, Index]) -> Stmt:
+    match stmt:
+        case For(name, lo, hi, kind, body):
+            lo, hi = substitute(lo, replacements), substitute(hi, replacements)
+            return For(name, lo, hi, kind, substitute_body(body, replacements))
+        case If(condition, body):
+            guards = map_each(condition, lambda i: substitute(i, replacements))
+            return If(guards, substitute_body(body, replacements))
+        case _ if leaf_variables(stmt).isdisjoint(replacements):
+            return stmt
+    return map_stmt_indices(stmt, lambda i: substitute(i, replacements))
+
+
+@by_identity(1 << 14)
+def leaf_variables(leaf: Leaf | Prefetch) -> frozenset[str]:
+    """Names of all loop variables that a statement mentions."""
+    indices = list(leaf.index)
+    if not isinstance(leaf, Prefetch):
+        indices += value_indices(leaf.value)
+    if isinstance(leaf, Reduce):
+        indices += value_indices(leaf.init)
+    return frozenset().union(*map(variables, indices))
 
 
 def rename_loops(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
@@ -377,8 +414,9 @@ def rename_loops(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt
             return (replace(stmt, loops=tuple(names.get(n, n) for n in stmt.loops)),)
         return None
 
+    variables_of = {old: var(new) for old, new in names.items()}
     renamed = rewrite(body, change)
-    return substitute_body(renamed, {old: var(new) for old, new in names.items()})
+    return tuple([map_stmt_indices(s, lambda i: substitute(i, variables_of)) for s in renamed])
 
 
 def reindex(
@@ -403,7 +441,7 @@ def reindex(
         return None
 
     def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if not isinstance(stmt, Store | Reduce | Update):
+        if not isinstance(stmt, Leaf) or not uses_buffer(stmt, buffer):
             return None
         value = map_value(stmt.value, load)
         moved = replace(stmt, value=value)

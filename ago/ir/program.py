@@ -69,7 +69,7 @@ class Program:
 
     def with_body(self, body: tuple[Stmt, ...]) -> Program:
         """This program with another body."""
-        return replace(self, body=body)
+        return Program(self.name, self.buffers, self.stages, body, self.extern)
 
     def with_buffer(self, buffer: Buffer) -> Program:
         """This program with `buffer` replacing the one of its name, or added at the end."""

@@ -50,11 +50,12 @@ def never_negative(index: Index, loops: Sequence[For], known: Condition = ()) ->
     if not index.terms:
         return index.const >= 0
     names = variables(index).union(*map(variables, known))
-    return _never_negative(index, bounds_of(loops, names), known)
+    return never_negative_within(index, bounds_of(loops, names), known)
 
 
 @lru_cache(maxsize=KEPT)
-def _never_negative(index: Index, bounds: Bounds, known: Condition) -> bool:
+def never_negative_within(index: Index, bounds: Bounds, known: Condition = ()) -> bool:
+    """`never_negative` by the bounds of loops."""
     ranges = ranges_within(bounds)
     forms = list(lower_forms(index, known))
     if any(interval(form, ranges)[0] >= 0 for form in forms):
@@ -66,7 +67,33 @@ def _never_negative(index: Index, bounds: Bounds, known: Condition) -> bool:
     ):
         return True
     branches = _branches(index)
-    return bool(branches) and all(_never_negative(b, bounds, known) for b in branches)
+    return bool(branches) and all(never_negative_within(b, bounds, known) for b in branches)
+
+
+def first_outside(
+    index: tuple[Index, ...], shape: tuple[int, ...], loops: Sequence[For], known: Condition = ()
+) -> int | None:
+    """The first dimension in which an element is not proved to exist; None where it always does.
+
+    Args:
+        index: One index for each dimension; all variables belong to `loops`.
+        shape: The buffer's extents.
+        loops: Enclosing loops, outermost first.
+        known: Indices that are at least 0 here.
+    """
+    names = frozenset().union(*map(variables, index), *map(variables, known))
+    return _first_outside(index, shape, bounds_of(loops, names), known)
+
+
+@lru_cache(maxsize=KEPT)
+def _first_outside(
+    index: tuple[Index, ...], shape: tuple[int, ...], bounds: Bounds, known: Condition
+) -> int | None:
+    for dimension, (part, extent) in enumerate(zip(index, shape, strict=True)):
+        for gap in (part, extent - 1 - part):
+            if not never_negative_within(gap, bounds, known):
+                return dimension
+    return None
 
 
 def _branches(index: Index) -> tuple[Index, ...]:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ago.ir.bounds import extremes, loop_ranges
-from ago.ir.index import FloorDiv, Index, Mod, substitute, var
+from ago.ir.bounds import Bounds, bounds_of, extremes, loop_ranges
+from ago.ir.index import FloorDiv, Index, Mod, substitute, var, variables
+from ago.ir.interned import KEPT
 from ago.ir.nest import Buffer, For, If, Leaf, Prefetch, Reduce, Stmt, Update
-from ago.ir.proofs import never_negative
+from ago.ir.proofs import never_negative_within
 from ago.ir.value import loads
+
+Span = tuple[Index, Index]
+"""The smallest and the largest value of an index in one iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +111,23 @@ def _separated(loop: For, outer: tuple[For, ...], touching: Sequence[Access]) ->
     return False
 
 
-def _ordered(loop: For, outer: tuple[For, ...], spans: Sequence[tuple[Index, Index]]) -> bool:
+def _ordered(loop: For, outer: tuple[For, ...], spans: Sequence[Span]) -> bool:
     """Whether all spans of one iteration lie before all spans of the next, or all after."""
-    loops = (*outer, loop)
-    step = {loop.name: var(loop.name) + 1}
-    distinct = list(dict.fromkeys(spans))
-    nexts = [(substitute(low, step), substitute(high, step)) for low, high in distinct]
+    distinct = tuple(dict.fromkeys(spans))
+    names = {loop.name}.union(*(variables(end) for span in distinct for end in span))
+    return _are_ordered(loop.name, bounds_of((*outer, loop), names), distinct)
+
+
+@lru_cache(maxsize=KEPT)
+def _are_ordered(loop: str, bounds: Bounds, spans: tuple[Span, ...]) -> bool:
+    step = {loop: var(loop) + 1}
+    nexts = [(substitute(low, step), substitute(high, step)) for low, high in spans]
 
     def before(gaps: Iterator[Index]) -> bool:
-        return all(never_negative(gap - 1, loops) for gap in gaps)
+        return all(never_negative_within(gap - 1, bounds) for gap in gaps)
 
-    return before(low - high for low, _ in nexts for _, high in distinct) or before(
-        low - high for low, _ in distinct for _, high in nexts
+    return before(low - high for low, _ in nexts for _, high in spans) or before(
+        low - high for low, _ in spans for _, high in nexts
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ago.ir.functions import FLOATS
+from ago.ir.identity import by_identity
 from ago.ir.index import Index, substitute
 
 Condition = tuple[Index, ...]
@@ -105,23 +106,47 @@ def mul(a: Value, b: Value) -> Value:
     return Call("mul", (a, b))
 
 
-def loads(value: Value, guard: Condition = ()) -> Iterator[tuple[Load, Condition]]:
+def loads(value: Value, guard: Condition = ()) -> tuple[tuple[Load, Condition], ...]:
     """Each load in `value` with the condition under which it is evaluated, in evaluation order.
 
     A load in the `otherwise` branch carries only the outer guard: a negated conjunction is no box.
     """
-    todo: list[tuple[Value, Condition]] = [(value, guard)]
+    found = _loads(value)
+    return tuple([(load, guard + own) for load, own in found]) if guard else found
+
+
+@by_identity(1 << 14)
+def _loads(value: Value) -> tuple[tuple[Load, Condition], ...]:
+    found: list[tuple[Load, Condition]] = []
+    todo: list[tuple[Value, Condition]] = [(value, ())]
     while todo:
         value, guard = todo.pop()
         match value:
             case Load():
-                yield value, guard
+                found.append((value, guard))
             case Call(_, args):
                 todo += [(arg, guard) for arg in reversed(args)]
             case Select(condition, then, otherwise):
                 todo += [(otherwise, guard), (then, guard + condition)]
             case Const() | Position():
                 continue
+    return tuple(found)
+
+
+def value_indices(value: Value) -> Iterator[Index]:
+    """Every index in `value`: of loads, of positions and of conditions."""
+    match value:
+        case Load(_, index):
+            yield from index
+        case Position(index):
+            yield index
+        case Call(_, args):
+            for arg in args:
+                yield from value_indices(arg)
+        case Select(condition, then, otherwise):
+            yield from condition
+            yield from value_indices(then)
+            yield from value_indices(otherwise)
 
 
 def select_conditions(value: Value) -> Iterator[Condition]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from ago.ir.apart import writes_apart
-from ago.ir.nest import For, LoopKind, Prefetch, Reduce, Update, leaves, walk
+from ago.ir.nest import For, If, LoopKind, Prefetch, Reduce, Update, leaf_loads, leaves, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_loop, find_path, leaf_loads, replace_stmt
+from ago.schedule.tree import find_path, replace_last
 
 
 def unroll(program: Program, loop: str) -> Program:
@@ -37,7 +37,7 @@ def unroll(program: Program, loop: str) -> Program:
         >>> find_loop(unroll(matmul(4, 6, 5), "C.i"), "C.i").kind
         'unrolled'
     """
-    return _set_kind(program, loop, "unrolled")
+    return _set_kind(program, find_path(program, loop), "unrolled")
 
 
 def vectorize(program: Program, loop: str) -> Program:
@@ -74,10 +74,11 @@ def vectorize(program: Program, loop: str) -> Program:
     path = find_path(program, loop)
     old = path[-1]
     assert isinstance(old, For)
-    if any(isinstance(stmt, For) for stmt in walk(old.body)):
+    inside = list(walk(old.body))
+    if any(isinstance(stmt, For) for stmt in inside):
         message = f"{loop} has loops inside"
         raise refuse("not-innermost", program, message, loop=loop, hint="reorder it inside first")
-    if any(isinstance(stmt, Prefetch) for stmt in walk(old.body)):
+    if any(isinstance(stmt, Prefetch) for stmt in inside):
         hint = "prefetch in a loop around it"
         message = f"{loop} holds a prefetch"
         raise refuse("not-innermost", program, message, loop=loop, hint=hint)
@@ -90,7 +91,7 @@ def vectorize(program: Program, loop: str) -> Program:
             hint = "vectorise a spatial loop"
             raise refuse("vector-reduces", program, message, loop=loop, hint=hint)
     _check_flow(program, old)
-    return _set_kind(program, loop, "vector")
+    return _set_kind(program, path, "vector")
 
 
 def _check_flow(program: Program, loop: For) -> None:
@@ -104,9 +105,10 @@ def _check_flow(program: Program, loop: For) -> None:
                 raise refuse("vector-flow", program, message, loop=loop.name)
 
 
-def _set_kind(program: Program, loop: str, kind: LoopKind) -> Program:
-    old = find_loop(program, loop)
+def _set_kind(program: Program, path: Sequence[For | If], kind: LoopKind) -> Program:
+    old = path[-1]
+    assert isinstance(old, For)
     if old.kind != "serial":
-        message = f"{loop} is already {old.kind}"
-        raise refuse("not-serial", program, message, loop=loop)
-    return replace_stmt(program, old, (replace(old, kind=kind),))
+        message = f"{old.name} is already {old.kind}"
+        raise refuse("not-serial", program, message, loop=old.name)
+    return replace_last(program, path, (For(old.name, old.lo, old.hi, kind, old.body),))

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from ago.ir.apart import writes_apart
 from ago.ir.index import Index, as_index, var
-from ago.ir.nest import Axis, Buffer, For, Leaf, Stage, Stmt, leaves, rewrite
+from ago.ir.nest import Axis, Buffer, For, Leaf, Stage, Stmt, leaf_loads, leaves, rewrite
 from ago.ir.program import Program
 from ago.ir.value import Load, Value
 from ago.schedule.compute_at import find_stage
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_buffer, leaf_loads, map_leaf, map_stage, unused
+from ago.schedule.tree import find_buffer, map_leaf, map_stage, unused
 
 
 def cache_read(program: Program, buffer: str, stage: str) -> Program:

@@ -9,14 +9,13 @@ from itertools import pairwise
 from ago.errors import ScheduleError
 from ago.ir.identity import by_identity
 from ago.ir.index import Index, var, variables
-from ago.ir.nest import Axis, Buffer, Stage
+from ago.ir.nest import Axis, Buffer, Stage, leaf_loads
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, map_value, positions
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive
 from ago.schedule.peel import guards_below
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import leaf_loads
 
 
 def collapse(program: Program, stage: str, outer: str, inner: str) -> Program:

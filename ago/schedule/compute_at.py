@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ago.ir.bounds import simplify
 from ago.ir.index import Index, Var, as_index
-from ago.ir.nest import For, If, Stage, Stmt
+from ago.ir.nest import For, If, Stage, Stmt, with_body
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.naive import require_sole_writer
@@ -15,7 +14,7 @@ from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched
 from ago.schedule.stage_nest import Span, stage_nest
-from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
+from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_last
 
 
 def compute_at(program: Program, stage: str, loop: str) -> Program:
@@ -70,7 +69,7 @@ def compute_at(program: Program, stage: str, loop: str) -> Program:
     assert box is not None
     axes = _axis_ranges(program, producer, box, path)
     moved = stage_nest(producer, axes)
-    placed = replace_stmt(program, consumer, (replace(consumer, body=(moved, *consumer.body)),))
+    placed = replace_last(program, path, (with_body(consumer, (moved, *consumer.body)),))
     after = placed.with_body(tuple(s for s in placed.body if s is not nest))
     return keep_parallel(program, after)
 
@@ -113,7 +112,7 @@ def _check_place(program: Program, producer: Stage, nest: Stmt, path: tuple[For 
     if position[id(nest)] >= position[id(path[0])]:
         message = f"{producer.name} does not come before {consumer.name}"
         raise refuse("order", program, message, loop=consumer.name)
-    elsewhere = replace_stmt(program, consumer, ()).body
+    elsewhere = replace_last(program, path, ()).body
     inside = reads(consumer.body, producer.buffer)
     early = any(load.buffer == producer.buffer for r in hoisted(path) for load, _ in loads(r.init))
     if not inside or early or reads(elsewhere, producer.buffer):

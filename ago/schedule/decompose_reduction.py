@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from ago.ir.apart import writes_apart
 from ago.ir.decompose import as_update, init_nest
-from ago.ir.nest import For, If, Reduce, Stmt, leaves, rename_loops, rewrite, walk
+from ago.ir.nest import For, If, Reduce, Stmt, leaf_loads, leaves, rename_loops, rewrite, walk
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.compute_at import find_stage
 from ago.schedule.flow import uses
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, fresh_loops, leaf_loads, replace_stmt
+from ago.schedule.tree import find_path, fresh_loops, replace_last
 
 
 def decompose_reduction(program: Program, stage: str, loop: str) -> Program:
@@ -79,7 +79,7 @@ def decompose_reduction(program: Program, stage: str, loop: str) -> Program:
     def change(stmt: Stmt) -> tuple[Stmt, ...] | None:
         return (as_update(leaf),) if stmt is leaf else None
 
-    after = replace_stmt(program, old, (*init, *rewrite((old,), change)))
+    after = replace_last(program, path, (*init, *rewrite((old,), change)))
     return keep_parallel(program, after)
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ago.ir.bounds import interval
 from ago.ir.index import Index, Var, as_index, variables
-from ago.ir.nest import For, If, leaves, reindex, walk
+from ago.ir.nest import For, If, leaves, reindex, walk, with_body
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import bounds_above, bounds_below, moving_bound, touched
-from ago.schedule.tree import carried, find_path, ranges_of, reads, replace_stmt
+from ago.schedule.tree import carried, find_path, ranges_of, reads, replace_last
 
 
 def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Program:
@@ -65,7 +65,7 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
     assert isinstance(home, For)
     if home.kind != "serial":
         raise refuse("not-serial", program, f"{loop} is {home.kind}", loop=loop)
-    elsewhere = replace_stmt(program, home, ()).body
+    elsewhere = replace_last(program, path, ()).body
     if any(leaf.buffer == buffer for leaf in leaves(elsewhere)) or reads(elsewhere, buffer):
         raise refuse("used-outside", program, f"{buffer} is used outside {loop}", loop=loop)
     extent = _window(program, old.name, dimension, home, path)
@@ -75,7 +75,7 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
         lambda index: tuple(i % extent if d == dimension else i for d, i in enumerate(index)),
     )
     shape = tuple(extent if d == dimension else s for d, s in enumerate(old.shape))
-    moved = replace_stmt(program, home, (replace(home, body=body),))
+    moved = replace_last(program, path, (with_body(home, body),))
     return keep_parallel(program, moved.with_buffer(replace(old, shape=shape)))
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ago.ir.index import Index, as_index, substitute, var, variables
-from ago.ir.nest import For, Reduce, leaves, substitute_body
+from ago.ir.nest import For, Reduce, leaf_loads, leaves, substitute_body
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import (
     constant_extent,
     find_loop,
-    leaf_loads,
+    find_path,
     loop_names,
     rename_in_reductions,
-    replace_stmt,
+    replace_last,
     unused,
 )
 
@@ -55,7 +55,9 @@ def fuse_axes(program: Program, outer: str, inner: str) -> Program:
         >>> loop_names(fuse_axes(matmul(4, 6, 5), "C.i", "C.j"))
         ('C.i.j', 'C.k')
     """
-    first, second = find_loop(program, outer), find_loop(program, inner)
+    path = find_path(program, outer)
+    first, second = path[-1], find_loop(program, inner)
+    assert isinstance(first, For)
     extents = []
     for loop in (first, second):
         if loop.kind != "serial":
@@ -72,7 +74,7 @@ def fuse_axes(program: Program, outer: str, inner: str) -> Program:
     body = substitute_body(second.body, {outer: at_outer, inner: start + var(name) % width})
     body = rename_in_reductions(body, {outer: (name,), inner: ()})
     total = as_index(extents[0] * extents[1])
-    return replace_stmt(program, first, (For(name, Index(), total, "serial", body),))
+    return replace_last(program, path, (For(name, Index(), total, "serial", body),))
 
 
 def _check_leaves(program: Program, first: For, second: For) -> None:

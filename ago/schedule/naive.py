@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ago.ir.nest import Buffer, Stage
+from ago.ir.nest import Buffer, Stage, leaf_loads
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import leaf_loads
 
 
 def require_naive(program: Program, what: str) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from ago.ir.bounds import guarded_interval
 from ago.ir.index import Index, as_index, var, variables
-from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, Stmt, leaves, rewrite
+from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, Stmt, leaves, rewrite, uses_buffer
 from ago.ir.program import Program
-from ago.ir.value import Condition, Const, Load, Select, Value, loads, map_value
+from ago.ir.value import Condition, Const, Load, Select, Value, loads
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, hoisted, ranges_of, unused
+from ago.schedule.tree import find_path, hoisted, map_leaf, ranges_of, unused
 
 
 def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
@@ -58,7 +57,7 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
     access = _only_access(program, buffer)
     load, guard = _parts(access)
     extents = _extents(program, buffer, load, guard, loops)
-    _check_around(program, access, loops)
+    _check_around(program, buffer, loops)
     ranges = {name: (0, extent - 1) for name, extent in zip(loops, extents, strict=True)}
     packing = Packing(
         buffer, tuple(loops), load.index, guard + _bounds(load, source, ranges, guard)
@@ -70,13 +69,12 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
     def change(value: Value) -> Value | None:
         return new if value == access else None
 
-    def leaf(stmt: Leaf) -> Leaf:
-        value = map_value(stmt.value, change)
-        if isinstance(stmt, Reduce):
-            return replace(stmt, value=value, init=map_value(stmt.init, change))
-        return replace(stmt, value=value)
+    def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if not isinstance(stmt, Leaf) or not uses_buffer(stmt, buffer):
+            return None
+        return (map_leaf(stmt, change),)
 
-    body = rewrite(program.body, lambda s: (leaf(s),) if isinstance(s, Leaf) else None)
+    body = rewrite(program.body, leaf)
     return program.with_body(body).with_buffer(packed)
 
 
@@ -84,9 +82,9 @@ def _only_access(program: Program, buffer: str) -> Value:
     """The one expression through which the constant is read: a load, or a select of it and 0."""
     found: set[Value] = set()
     for leaf in leaves(program.body):
-        values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
-        for value in values:
-            found |= _accesses(value, buffer)
+        if uses_buffer(leaf, buffer):
+            values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
+            found = found.union(*(_accesses(value, buffer) for value in values))
     if len(found) != 1:
         ways = "not read" if not found else f"read in {len(found)} ways"
         hint = "pack before the loops are partitioned, or leave it as it is"
@@ -131,28 +129,23 @@ def _extents(
     return tuple(extents)
 
 
-def _check_around(program: Program, access: Value, loops: Sequence[str]) -> None:
-    everywhere = set(_leaves_reading(program.body, access))
+def _check_around(program: Program, buffer: str, loops: Sequence[str]) -> None:
+    """Check that every load of `buffer`, which is read in one way, is inside each of the loops."""
+    everywhere = _readers(program.body, buffer)
     for name in loops:
         path = find_path(program, name)
-        loop = path[-1]
-        assert isinstance(loop, For)
-        inside = set(_leaves_reading(loop.body, access))
-        starts = any(_occurs(access, leaf.init) and name in leaf.loops for leaf in hoisted(path))
-        if inside != everywhere or starts:
-            message = f"{name} is not around every access to {_parts(access)[0].buffer}"
+        starts = any(
+            name in leaf.loops and any(load.buffer == buffer for load, _ in loads(leaf.init))
+            for leaf in hoisted(path)
+        )
+        if starts or _readers(path[-1].body, buffer) != everywhere:
+            message = f"{name} is not around every access to {buffer}"
             raise refuse("not-around", program, message, loop=name, hint=f"leave {name} out")
 
 
-def _leaves_reading(body: tuple[Stmt, ...], access: Value) -> Iterator[int]:
-    for leaf in leaves(body):
-        values = (leaf.init, leaf.value) if isinstance(leaf, Reduce) else (leaf.value,)
-        if any(_occurs(access, value) for value in values):
-            yield id(leaf)
-
-
-def _occurs(access: Value, value: Value) -> bool:
-    return access in _accesses(value, _parts(access)[0].buffer)
+def _readers(body: tuple[Stmt, ...], buffer: str) -> int:
+    """How many statements below `body` load from a constant."""
+    return sum(uses_buffer(leaf, buffer) for leaf in leaves(body))
 
 
 def _bounds(

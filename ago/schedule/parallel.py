@@ -10,7 +10,7 @@ from ago.ir.program import Program
 from ago.ir.races import accesses, find_race
 from ago.schedule.flow import starts_anew
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, replace_stmt
+from ago.schedule.tree import find_path, replace_last
 
 _PRIVATE = ("stack", "register")
 
@@ -58,7 +58,7 @@ def parallel(program: Program, loop: str) -> Program:
         message = f"{nested[0].name} is parallel already"
         hint = "fuse the two loops first"
         raise refuse("nested-parallel", program, message, loop=loop, hint=hint)
-    after = replace_stmt(program, old, (replace(old, kind="parallel"),))
+    after = replace_last(program, path, (replace(old, kind="parallel"),))
     error = _broken(program, after, loop)
     if error is not None:
         raise error

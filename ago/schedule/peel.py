@@ -17,7 +17,7 @@ from ago.schedule.tree import (
     find_path,
     fresh_loops,
     ranges_of,
-    replace_stmt,
+    replace_last,
 )
 
 
@@ -77,7 +77,7 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
     outer = ranges_of(path[:-1])
     known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
     pieces = tuple(s for part in parts for s in simplify_body(part, outer, known))
-    return replace_stmt(program, old, pieces)
+    return replace_last(program, path, pieces)
 
 
 def peel(program: Program, loop: str) -> Program:

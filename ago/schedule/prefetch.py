@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ago.ir.bounds import simplify
 from ago.ir.index import minimum, substitute, variables
-from ago.ir.nest import For, Prefetch
+from ago.ir.nest import For, Prefetch, with_body
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.region import clip, touched
-from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_stmt
+from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_last
 
 
 def prefetch(program: Program, buffer: str, loop: str, distance: int) -> Program:
@@ -76,4 +74,4 @@ def prefetch(program: Program, buffer: str, loop: str, distance: int) -> Program
         inside = first if last == position else minimum(first, extent - 1)
         corner.append(simplify(substitute(inside, ahead), ranges))
     hint = Prefetch(buffer, tuple(corner))
-    return replace_stmt(program, old, (replace(old, body=(hint, *old.body)),))
+    return replace_last(program, path, (with_body(old, (hint, *old.body)),))

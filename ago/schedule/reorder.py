@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ago.ir.apart import writes_apart
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Leaf, Reduce, Stmt
+from ago.ir.nest import For, If, Leaf, Reduce, Stmt, with_body
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import carried, find_loop, find_path, moves_data, replace_stmt
+from ago.schedule.tree import carried, find_path, moves_data, replace_last
 
 
 def reorder(program: Program, loops: Sequence[str]) -> Program:
@@ -55,25 +54,37 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
         raise refuse("repeated-loop", program, f"reorder of {', '.join(loops)}")
     if not loops:
         return program
-    path = min((find_path(program, name) for name in loops), key=len)
+    path = _path_to_outermost(program, loops)
     top = path[-1]
     assert isinstance(top, For)
     chain, guards, body = _perfect_nest(top, set(loops))
     missing = set(loops) - {loop.name for loop in chain}
-    if missing:
-        name = sorted(missing)[0]
+    for name in sorted(missing):
+        find_path(program, name)
         message = f"{name} is not perfectly nested with {top.name}"
         raise refuse("not-nested", program, message, loop=name)
     wanted = iter(loops)
-    ordered = [find_loop(program, next(wanted)) if loop.name in loops else loop for loop in chain]
+    named = {loop.name: loop for loop in chain}
+    ordered = [named[next(wanted)] if loop.name in loops else loop for loop in chain]
     _check_bounds(program, ordered)
     _check_vector(program, chain, ordered)
     _check_windows(program, chain, ordered)
     _check_statements(program, path[:-1], chain, ordered, body)
     inner: tuple[Stmt, ...] = (If(tuple(guards), body),) if guards else body
     for loop in reversed(ordered):
-        inner = (replace(loop, body=inner),)
-    return keep_parallel(program, replace_stmt(program, top, inner))
+        inner = (with_body(loop, inner),)
+    return keep_parallel(program, replace_last(program, path, inner))
+
+
+def _path_to_outermost(program: Program, loops: Sequence[str]) -> tuple[For | If, ...]:
+    """The path to the outermost of the loops around the first of them, or to that one itself.
+
+    Raises:
+        ScheduleError: `unknown-loop`.
+    """
+    path = find_path(program, loops[0])
+    named = [isinstance(stmt, For) and stmt.name in loops for stmt in path]
+    return path[: named.index(True) + 1]
 
 
 def _perfect_nest(top: For, names: set[str]) -> tuple[list[For], list[Index], tuple[Stmt, ...]]:

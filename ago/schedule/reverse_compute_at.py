@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ago.ir.bounds import simplify
-from ago.ir.nest import For, If, Reduce, Stage, Stmt, Update, leaves
+from ago.ir.nest import For, If, Reduce, Stage, Stmt, Update, leaf_loads, leaves, with_body
 from ago.ir.program import Program
 from ago.ir.value import Call, Load, Value
 from ago.schedule.compute_at import find_stage, naive_nest
@@ -16,7 +16,7 @@ from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip
 from ago.schedule.stage_nest import Span, stage_nest
-from ago.schedule.tree import find_path, leaf_loads, plain_variable, ranges_of, replace_stmt
+from ago.schedule.tree import find_path, plain_variable, ranges_of, replace_last
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def reverse_compute_at(program: Program, stage: str, loop: str) -> Program:
         raise refuse("no-region", program, message, loop=loop, hint=hint)
     moved = stage_nest(consumer, _spans(consumer, source, box, path))
     body = (*producer.body, moved)
-    placed = replace_stmt(program, producer, (replace(producer, body=body),))
+    placed = replace_last(program, path, (with_body(producer, body),))
     after = placed.with_body(tuple(s for s in placed.body if s is not nest))
     return keep_parallel(program, after)
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from ago.ir.bounds import Ranges, interval
 from ago.ir.index import Index, var, variables
-from ago.ir.nest import Buffer, Stage
+from ago.ir.nest import Buffer, Stage, leaf_loads
 from ago.ir.program import Program
 from ago.ir.value import Load, Select, Value, map_value, zero
 from ago.schedule.compute_at import find_stage
 from ago.schedule.naive import rebuild, require_naive, require_sole_writer
 from ago.schedule.refusals import refuse, require_factor
-from ago.schedule.tree import leaf_loads
 
 _FIXED = ("input", "constant", "output")
 """Scopes whose buffers keep their shape."""

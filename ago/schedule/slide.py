@@ -14,7 +14,7 @@ from ago.schedule.compute_at import find_stage
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import upper_bound
-from ago.schedule.tree import find_path, ranges_of, replace_stmt
+from ago.schedule.tree import find_path, ranges_of, replace_last
 
 
 def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
@@ -82,7 +82,7 @@ def slide(program: Program, stage: str, axis: str, loop: str) -> Program:
         start = minimum((outer.index - outer.lo) * (window - step), window - step)
     else:
         start = _clipped_start(program, inner, outer, producer.buffer, ranges_of(path[:-1]))
-    return keep_parallel(program, replace_stmt(program, inner, (replace(inner, lo=start),)))
+    return keep_parallel(program, replace_last(program, path, (replace(inner, lo=start),)))
 
 
 def _step(program: Program, rows: For, outer: For, buffer: str) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Stmt, rename_loops, walk
+from ago.ir.nest import For, If, Stmt, rename_loops, walk, with_body
 from ago.ir.program import Program
 from ago.ir.simplify import simplify_body
 from ago.schedule.peel import guards_below
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, fresh_loops, ranges_of, replace_stmt
+from ago.schedule.tree import find_path, fresh_loops, ranges_of, replace_last
 
 
 def specialize(program: Program, loop: str) -> Program:
@@ -68,7 +67,7 @@ def specialize(program: Program, loop: str) -> Program:
         simple = simplify_body(body, ranges, (*known, condition))
         if simple:
             branches.append(If((condition,), simple))
-    return replace_stmt(program, old, (replace(old, body=tuple(branches)),))
+    return replace_last(program, path, (with_body(old, tuple(branches)),))
 
 
 def _tested(body: tuple[Stmt, ...]) -> Iterator[Index]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Leaf, Reduce, Store, leaves, substitute_body, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Store, leaf_loads, leaves, substitute_body, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.tree import (
     carried,
     constant_extent,
-    find_loop,
-    leaf_loads,
+    find_path,
     rename_in_reductions,
-    replace_stmt,
+    replace_last,
 )
 
 Tail = Literal["exact", "guard", "masked", "shift", "balance"]
@@ -64,7 +63,9 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
         >>> loop_names(split(matmul(4, 6, 5), "C.j", 3))
         ('C.i', 'C.j.0', 'C.j.1', 'C.k')
     """
-    old = find_loop(program, loop)
+    path = find_path(program, loop)
+    old = path[-1]
+    assert isinstance(old, For)
     _check(program, old, factor, tail)
     extent = constant_extent(program, old)
     if tail == "exact" and extent % factor:
@@ -80,7 +81,7 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     if tail == "masked" and extent % factor:
         body = (If((extent - 1 - at,), body),)
     nest = For(inner, Index(), size, "serial", body)
-    return replace_stmt(program, old, (For(outer, Index(), as_index(tiles), "serial", (nest,)),))
+    return replace_last(program, path, (For(outer, Index(), as_index(tiles), "serial", (nest,)),))
 
 
 def _check(program: Program, loop: For, factor: int, tail: str) -> None:

@@ -17,7 +17,7 @@ from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import Box, clip, touched, upper_bound
 from ago.schedule.set_scope import SCOPES
-from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_stmt, unused
+from ago.schedule.tree import find_buffer, find_path, ranges_of, replace_last, unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def stage_mem(program: Program, buffer: str, loop: str, scope: Scope = "stack") 
     after = copies["out"] if plan.copy_out else ()
     work = reindex((old,), buffer, lambda at: _in_tile(at, plan.box), to=name)
     return keep_parallel(
-        program, replace_stmt(program, old, (*before, *work, *after)).with_buffer(tile)
+        program, replace_last(program, path, (*before, *work, *after)).with_buffer(tile)
     )
 
 

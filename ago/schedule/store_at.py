@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ago.ir.index import variables
-from ago.ir.nest import For, If, Reduce, Scope, leaves, reindex, walk
+from ago.ir.nest import For, If, Reduce, Scope, leaves, reindex, walk, with_body
 from ago.ir.program import Program
 from ago.ir.value import loads
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import touched, upper_bound
-from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_stmt
+from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_last
 
 _SCOPES = ("register", "stack", "workspace")
 
@@ -66,7 +66,7 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     path = find_path(program, loop)
     home = path[-1]
     assert isinstance(home, For)
-    elsewhere = replace_stmt(program, home, ()).body
+    elsewhere = replace_last(program, path, ()).body
     written = any(leaf.buffer == buffer for leaf in leaves(elsewhere))
     if written or reads(elsewhere, buffer) or any(_starts_with(r, buffer) for r in hoisted(path)):
         message = f"{buffer} is used outside {loop}"
@@ -85,7 +85,7 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
         buffer,
         lambda index: tuple(i - first for i, first in zip(index, box.low, strict=True)),
     )
-    moved = replace_stmt(program, home, (replace(home, body=body),))
+    moved = replace_last(program, path, (with_body(home, body),))
     after = moved.with_buffer(replace(old, shape=shape, scope=scope))
     return keep_parallel(program, after)
 

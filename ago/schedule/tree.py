@@ -15,14 +15,15 @@ from ago.ir.nest import (
     Reduce,
     Stage,
     Stmt,
+    leaf_loads,
     leaves,
     path_to,
-    replace_in,
     rewrite,
     walk,
+    with_body,
 )
 from ago.ir.program import Program
-from ago.ir.value import Condition, Load, Value, loads, map_value
+from ago.ir.value import Value, map_value
 from ago.schedule.refusals import refuse
 
 
@@ -71,10 +72,20 @@ def ranges_of(path: Iterable[For | If]) -> dict[str, Interval]:
     return ranges
 
 
-def replace_stmt(program: Program, old: Stmt, new: tuple[Stmt, ...]) -> Program:
-    """`program` with the statement `old` (by identity) replaced by `new`."""
-    body = replace_in(program.body, old, new)
-    return program if body is None else program.with_body(body)
+def replace_last(program: Program, path: Sequence[For | If], new: tuple[Stmt, ...]) -> Program:
+    """`program` with the last statement of `path`, which `find_path` gave, replaced by `new`."""
+    *outside, old = path
+    for stmt in reversed(outside):
+        new, old = (with_body(stmt, _replaced(stmt.body, old, new)),), stmt
+    return program.with_body(_replaced(program.body, old, new))
+
+
+def _replaced(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` with its statement `old`, by identity, replaced."""
+    if len(body) == 1:
+        return new
+    place = next(place for place, stmt in enumerate(body) if stmt is old)
+    return (*body[:place], *new, *body[place + 1 :])
 
 
 def constant_extent(program: Program, loop: For) -> int:
@@ -88,12 +99,6 @@ def constant_extent(program: Program, loop: For) -> int:
         message = f"loop {loop.name} runs over [{loop.lo}, {loop.hi})"
         raise refuse("extent-not-constant", program, message, loop=loop.name)
     return extent.const
-
-
-def leaf_loads(leaf: Leaf) -> list[tuple[Load, Condition]]:
-    """Each load of a leaf with the select guards around it; a reduction's init comes first."""
-    found = list(loads(leaf.init)) if isinstance(leaf, Reduce) else []
-    return found + list(loads(leaf.value))
 
 
 def hoisted(path: Sequence[For | If]) -> Iterator[Reduce]:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ago.ir.bounds import loop_ranges
 from ago.ir.index import FloorDiv, Index, Lookup, Max, Min, Mod, Var
-from ago.ir.nest import For, If, Prefetch, Stmt, path_to
+from ago.ir.nest import For, If, Prefetch, Stmt, leaf_loads, path_to
 from ago.ir.program import Program
 from ago.ir.value import Condition
 from ago.schedule.region import Box, touched
-from ago.schedule.tree import leaf_loads, loop_names
+from ago.schedule.tree import loop_names
 from tests.property.test_schedule_regions import moved, tiled
 from tests.support.subgraphs import subgraphs
 

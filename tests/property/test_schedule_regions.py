@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ago.errors import ScheduleError
 from ago.ir.examples import matmul
 from ago.ir.index import Index, evaluate
-from ago.ir.nest import For, If, Leaf, Stmt, path_to
+from ago.ir.nest import For, If, Leaf, Stmt, leaf_loads, path_to
 from ago.ir.program import Program
 from ago.ir.value import Condition
 from ago.schedule.compute_at import compute_at
 from ago.schedule.split import Tail, split
-from ago.schedule.tree import leaf_loads, loop_names, reads
+from ago.schedule.tree import loop_names, reads
 from tests.support.subgraphs import convolution, pointwise, pool, subgraphs
 
 Values = dict[str, int]

@@ -8,10 +8,10 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from ago.ir.index import variables
-from ago.ir.nest import For, If, leaves, path_to
+from ago.ir.nest import For, If, leaf_loads, leaves, path_to
 from ago.ir.program import Program
 from ago.schedule.split import Tail
-from ago.schedule.tree import leaf_loads, loop_names, reads
+from ago.schedule.tree import loop_names, reads
 
 Step = tuple[str, tuple[object, ...]]
 """Name of a primitive and its arguments."""

@@ -16,7 +16,7 @@ from tests.unit.schedule.test_refusals import ALL
 
 @pytest.fixture(scope="module")
 def switch() -> Iterator[Switch]:
-    with Switch("ago.schedule", "ago.ir.verify").installed() as installed:
+    with Switch("ago.schedule", "ago.ir.verify", "ago.ir.statement_laws").installed() as installed:
         yield installed
 
 
