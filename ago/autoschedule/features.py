@@ -109,7 +109,7 @@ class PlanTable:
         by_key = {choice.key: choice for choice in choices}
         reductions = [name for name in work if work[name].reduces]
         heaviest = sorted(reductions, key=lambda name: -work[name].steps)
-        total = sum(w.steps for w in work.values())
+        total = max(sum(w.steps for w in work.values()), 1)
         self._pieces = {
             slot: _piece_table(by_key, name, (work[name], total), recompute.get(name, 1.0))
             for slot, name in enumerate(heaviest)

@@ -9,6 +9,7 @@ that a seed does not fix. LightGBM is imported when a model is made; where it ca
 from __future__ import annotations
 
 import functools
+import importlib
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,23 +24,23 @@ SHIPPED = Path(__file__).with_name("ranker.txt")
 GRADES = 31
 """Relevance of the fastest candidate of a workload; one that takes twice as long has half of it."""
 
-_ROUNDS = 60
-"""Trees that are added for what is measured now."""
-
 _PARAMETERS: dict[str, Any] = {
     "objective": "lambdarank",
     "label_gain": list(range(GRADES + 1)),
     "lambdarank_truncation_level": 30,
-    "learning_rate": 0.1,
-    "num_leaves": 15,
-    "min_data_in_leaf": 4,
     "lambda_l2": 1.0,
-    "feature_fraction": 0.7,
+    "feature_fraction": 0.5,
     "deterministic": True,
     "force_row_wise": True,
     "num_threads": 1,
     "verbose": -1,
 }
+
+_ADDED = {"num_iterations": 60, "learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 4}
+"""For the trees that are added for what is measured now."""
+
+_SHIPPED = {"num_iterations": 200, "learning_rate": 0.06, "num_leaves": 24, "min_data_in_leaf": 12}
+"""For the trees that ship."""
 
 
 class Booster(Protocol):
@@ -51,6 +52,9 @@ class Booster(Protocol):
     def feature_name(self) -> list[str]:
         """The columns that it was trained on."""
 
+    def model_to_string(self) -> str:
+        """The model as text."""
+
 
 class LearnedModel:
     """Ranks by what was measured, beginning with what was learnt before.
@@ -58,33 +62,28 @@ class LearnedModel:
     Args:
         seed: Of the columns that each tree may use.
         pretrained: Whether to begin with the model that ships.
+        base: The model to begin with instead.
 
     Raises:
         ImportError: LightGBM is not installed.
         OSError: A library that it needs is missing.
     """
 
-    def __init__(self, seed: int = 0, *, pretrained: bool = True) -> None:
-        import lightgbm  # deferred: heavy, and not there on every system
+    def __init__(
+        self, seed: int = 0, *, pretrained: bool = True, base: Booster | None = None
+    ) -> None:
+        importlib.import_module("lightgbm")  # deferred: heavy, and not there on every system
 
-        self._lightgbm = lightgbm
         self._seed = seed
-        self._base = _shipped() if pretrained else None
+        self._base = base or (_shipped() if pretrained else None)
         self._added: Booster | None = None
 
     def fit(self, features: Features, seconds: Numbers, groups: Groups) -> None:
         """Learn from all that was measured so far; see `CostModel.fit`."""
-        rows, sizes = _by_group(groups)
-        if len(rows) == 0:
-            self._added = None
-            return
-        data = self._lightgbm.Dataset(
-            features[rows],
-            relevance(seconds, groups)[rows],
-            group=sizes,
-            init_score=_raw(self._base, features[rows]),
-        )
-        self._added = self._lightgbm.train(_PARAMETERS | {"seed": self._seed}, data, _ROUNDS)
+        self._added = None
+        if len(features):
+            base = _raw(self._base, features)
+            self._added = _train(features, seconds, groups, _ADDED | {"seed": self._seed}, base)
 
     def predict(self, features: Features) -> Numbers:
         """Score candidates; see `CostModel.predict`.
@@ -119,6 +118,34 @@ def relevance(seconds: Numbers, groups: Groups) -> Numbers:
         inside = ran & (groups == group)
         grades[inside] = np.round(GRADES * seconds[inside].min() / seconds[inside])
     return grades
+
+
+def train_booster(features: Features, seconds: Numbers, groups: Groups, seed: int = 0) -> Booster:
+    """Train a model to ship; see `CostModel.fit` for the arguments."""
+    base = np.zeros(len(features))
+    return _train(features, seconds, groups, _SHIPPED | {"seed": seed}, base)
+
+
+def _train(
+    features: Features,
+    seconds: Numbers,
+    groups: Groups,
+    parameters: dict[str, Any],
+    base: Numbers,
+) -> Booster:
+    """Trees that correct the scores `base`."""
+    import lightgbm  # deferred: heavy, and not there on every system
+
+    rows, sizes = _by_group(groups)
+    data = lightgbm.Dataset(
+        features[rows],
+        relevance(seconds, groups)[rows],
+        group=sizes,
+        init_score=base[rows],
+        feature_name=list(COLUMNS),
+    )
+    booster: Booster = lightgbm.train(_PARAMETERS | parameters, data)
+    return booster
 
 
 def best_model(seed: int = 0) -> CostModel:

@@ -132,3 +132,14 @@ def test_the_same_seed_draws_the_same_candidates(space: Space) -> None:
 def test_without_intensive_fusion_fewer_plans_are_offered(space: Space) -> None:
     alone = Space(space.program, TARGET, intensive=False)
     assert set(alone.plans) < set(space.plans)
+
+
+def test_a_workload_with_nothing_to_decide_has_one_schedule() -> None:
+    b = GraphBuilder("gather")
+    table = np.ones((8, 4), np.float32)
+    graph = b.build(b.apply("Gather", table, b.input("i", (3,), "i64"), axis=0))
+    graph = run_passes(graph, TARGET)
+    space = Space(lower_nodes(graph, graph.nodes, graph.outputs, "gather").program, TARGET)
+    rng = random.Random(0)
+    assert space.default() == space.random(rng) == space.mutate({}, rng) == {}
+    assert np.isfinite(space.features([{}])).all()
