@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,11 @@ from ago.runtime.pool import Affinity, ThreadPool
 from ago.runtime.store import cached_artifact, open_library
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
+from ago.tune.known import Known, nothing_known
 from ago.tune.machine import Machine, measure_machine
+from ago.tune.progress import Progress as TuningProgress
+from ago.tune.progress import Watch
+from ago.tuning import Tuning, known_schedules, tune_graph
 
 if TYPE_CHECKING:
     import onnx
@@ -50,7 +55,11 @@ def optimize(
     threads: int = 1,
     affinity: Affinity = "big",
     trials: int = 0,
+    minutes: float | None = None,
     seed: int = 0,
+    database: str | os.PathLike[str] | None = None,
+    reformer: bool = True,
+    executor: Executor | None = None,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     constants: Mapping[str, npt.ArrayLike] | None = None,
@@ -68,8 +77,17 @@ def optimize(
             any number of them.
         affinity: CPUs that the threads stay on: `"big"` for those of the highest capacity where
             there are several kinds, `"none"`, or numbers. The calling thread is never bound.
-        trials: Measured candidates of the search; only 0 so far.
-        seed: Seed of every random choice.
+        trials: Candidates of the whole network that the search measures, those of earlier calls
+            included; 0 for none, or for any number where `minutes` is given. The default schedules
+            are among them, so the result is never slower. Ctrl-C stops the search and loses
+            nothing: the same call goes on.
+        minutes: Time of the search in this call.
+        seed: Seed of every random choice of the search.
+        database: File of tuning records. Without a search the schedules it knows are used as they
+            are; with one it gets all that is measured, and is by default the user's own.
+        reformer: Whether parts with one convolution or matrix product at most are tuned first.
+        executor: Measures the candidates: any `concurrent.futures.Executor`, such as Dask's
+            `client.get_executor()`; by default this machine does.
         dims: Sizes of the file's symbolic dimensions, by name.
         shapes: Shapes that replace those of the file's inputs, by input.
         constants: Values of inputs of the file that are the same in every call, by input.
@@ -96,7 +114,7 @@ def optimize(
         >>> net(np.array([[-1.0, 0.0, 2.0, np.inf]], np.float32))
         array([[ 0.,  0.,  2., inf]], dtype=float32)
     """
-    options = Options(resolve_target(target), threads, trials, seed, intensive_fusion)
+    options = Options(resolve_target(target), threads, intensive_fusion)
     if not runs_on_host(options.target):
         raise InputError(
             f"this machine cannot run code for {options.target.name}; "
@@ -104,19 +122,46 @@ def optimize(
         )
     chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
+    if trials or minutes is not None:
+        tuning = Tuning.of(
+            trials,
+            minutes,
+            seed=seed,
+            database=database,
+            reformer=reformer,
+            executor=executor,
+        )
+        if tune_graph(graph, options, tuning, chosen, _watch(progress)).interrupted:
+            raise KeyboardInterrupt
+        database = tuning.database
+    known = {} if database is None else known_schedules(database, options)
 
     @functools.cache
     def compiled() -> Compilation:
-        return compile_graph(graph, options, chosen, progress)
+        return compile_graph(graph, options, chosen, progress, known.get)
 
     def make() -> Artifact:
         return compiled().artifact
 
     cacheable = isinstance(partitioner, str) and not is_watched()
-    settings = f"{options} {partitioner} {weight_threshold}"
+    tuned = sorted((str(key), record.trace) for key, record in known.items())
+    settings = f"{options} {partitioner} {weight_threshold} {tuned}"
     artifact = cached_artifact(graph, settings, make) if cacheable else make()
     pool = ThreadPool(threads, affinity) if threads > 1 else None
-    return _open(artifact, lambda: _anatomy(graph, compiled(), options), progress, pool)
+    return _open(artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool)
+
+
+def _watch(progress: Progress) -> Watch:
+    """Tell of a search as of any long work: trials, or seconds where those are what ends it."""
+
+    def watch(state: TuningProgress) -> None:
+        trials, seconds = state.budget.trials, state.budget.seconds
+        if trials is not None:
+            progress("tuning", min(state.trials, trials), trials)
+        elif seconds is not None:
+            progress("tuning", min(int(state.elapsed), int(seconds)), int(seconds))
+
+    return watch
 
 
 def load_net(
@@ -167,14 +212,16 @@ def _machine() -> Machine:
     return measure_machine()
 
 
-def _anatomy(graph: Graph, compilation: Compilation, options: Options) -> Anatomy:
+def _anatomy(
+    graph: Graph, compilation: Compilation, options: Options, known: Known = nothing_known
+) -> Anatomy:
     subgraphs = [kernel.subgraph for kernel in compilation.kernels]
     steps = tuple(_step(compilation.graph, kernel) for kernel in compilation.kernels)
     places = {value: _place(slot) for value, slot in compilation.places.items()}
 
     def isolate(step: int) -> Net:
         part = _extract(compilation.graph, subgraphs[step])
-        return load_net(part, compile_graph(part, options, one_by_one), options)
+        return load_net(part, compile_graph(part, options, one_by_one, known=known), options)
 
     def partition() -> PartitionSummary:
         return summarise(compilation.graph, compilation.partition, options.target.l2_bytes)

@@ -18,21 +18,13 @@ class Options:
     Attributes:
         target: The CPU to compile for.
         threads: Threads that one inference may use.
-        trials: Measured candidates of the search; only 0, the default schedules, so far.
-        seed: Seed of every random choice.
         intensive_fusion: Whether one loop nest may hold several convolutions or matrix products.
     """
 
     target: Target
     threads: int = 1
-    trials: int = 0
-    seed: int = 0
     intensive_fusion: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.threads, int) or not 1 <= self.threads <= MAX_THREADS:
             raise InputError(f"threads={self.threads!r}: expected 1 to {MAX_THREADS}")
-        if self.trials != 0:
-            raise InputError(
-                f"trials={self.trials}: there is no search yet; use trials=0, the default schedules"
-            )

@@ -29,6 +29,9 @@ AGO_HIDDEN int ago_sys_close(int file);
 /* Monotonic time in nanoseconds. */
 AGO_HIDDEN uint64_t ago_sys_nanoseconds(void);
 
+/* Time in nanoseconds that the calling thread ran on a CPU. */
+AGO_HIDDEN uint64_t ago_sys_thread_nanoseconds(void);
+
 /* Zeroed memory shared with the processes started later, never freed; NULL if there is none left. */
 AGO_HIDDEN void *ago_sys_share(size_t bytes);
 

@@ -96,6 +96,7 @@ enum {
     MAP_SHARED_ANONYMOUS = 0x21,
     MADV_HUGEPAGE = 14,
     CLOCK_MONOTONIC = 1,
+    CLOCK_THREAD_CPUTIME_ID = 3,
     SIGCHLD = 17,
     ITIMER_REAL = 0,
     EINTR = 4
@@ -170,11 +171,15 @@ int ago_sys_close(int file) {
     return (int)system_call(SYS_CLOSE, file, 0, 0, 0, 0, 0);
 }
 
-uint64_t ago_sys_nanoseconds(void) {
+static uint64_t read_clock(long clock) {
     int64_t now[2] = {0, 0}; /* struct timespec: seconds, nanoseconds */
-    system_call(SYS_CLOCK_GETTIME, CLOCK_MONOTONIC, (long)now, 0, 0, 0, 0);
+    system_call(SYS_CLOCK_GETTIME, clock, (long)now, 0, 0, 0, 0);
     return (uint64_t)now[0] * UINT64_C(1000000000) + (uint64_t)now[1];
 }
+
+uint64_t ago_sys_nanoseconds(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t ago_sys_thread_nanoseconds(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 void ago_sys_exit(int code) {
     for (;;) {

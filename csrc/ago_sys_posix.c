@@ -63,11 +63,15 @@ int ago_sys_close(int file) {
     return close(file);
 }
 
-uint64_t ago_sys_nanoseconds(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
+
+uint64_t ago_sys_nanoseconds(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t ago_sys_thread_nanoseconds(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 void ago_sys_exit(int code) {
     _exit(code);

@@ -207,14 +207,14 @@ static void check(size_t which, const options *given, const char *data, result *
     to->state = to->error <= given->tolerance ? AGREES : WRONG;
 }
 
-/* Nanoseconds of one call. */
+/* Nanoseconds of one call on the CPU: where others take turns on it, theirs is not counted. */
 static uint64_t timed_calls(const ago_trial_candidate *candidate, void *const *arguments,
                             size_t repeats) {
-    const uint64_t start = ago_sys_nanoseconds();
+    const uint64_t start = ago_sys_thread_nanoseconds();
     for (size_t i = 0; i < repeats; ++i) {
         candidate->run(arguments);
     }
-    return (ago_sys_nanoseconds() - start) / repeats;
+    return (ago_sys_thread_nanoseconds() - start) / repeats;
 }
 
 static uint64_t fastest(const result *of) {
@@ -225,14 +225,19 @@ static uint64_t fastest(const result *of) {
     return best;
 }
 
-/* Whether a candidate's time is known well enough, given the best of all. */
-static int is_settled(const result *of, uint64_t best) {
+/* Whether a candidate's fastest time was seen often enough. */
+static int is_settled(const result *of) {
     const uint64_t own = fastest(of);
     size_t near = 0;
     for (size_t i = 0; i < of->rounds; ++i) {
         near += of->times[i] <= own + own / 100;
     }
-    return near >= SETTLED_TIMES || (of->rounds >= FEW_ROUNDS && own > best + best / 4);
+    return near >= SETTLED_TIMES;
+}
+
+/* Whether a candidate is so far from the best of all that no more rounds are spent on it. */
+static int is_far(const result *of, uint64_t best) {
+    return of->rounds >= FEW_ROUNDS && fastest(of) > best + best / 4;
 }
 
 static uint64_t best_of_all(const board *shared) {
@@ -242,6 +247,15 @@ static uint64_t best_of_all(const board *shared) {
         best = shared->results[i].state == AGREES && own < best ? own : best;
     }
     return best;
+}
+
+static int all_settled(const board *shared, uint64_t best) {
+    int settled = 1;
+    for (size_t i = 0; i < ago_trials.count; ++i) {
+        const result *of = shared->results + i;
+        settled &= of->state != AGREES || is_far(of, best) || is_settled(of);
+    }
+    return settled;
 }
 
 static void time_once(size_t which, const options *given, const char *data, char *arena,
@@ -261,27 +275,24 @@ static void time_once(size_t which, const options *given, const char *data, char
 }
 
 /* In a process of its own: times the candidates until all are settled, from where the last process
- * stopped. The order rotates, so that a drifting clock hits all alike. */
+ * stopped. Each round times all of them, in rotating order: a candidate that were done earlier than
+ * the others would keep the times of a slow moment that the others outlast. */
 static void time_all(const options *given, const char *data, board *shared) {
     char *arena = allocate(ago_trials.arena_bytes);
     const uint64_t end = ago_sys_nanoseconds() + given->budget * UINT64_C(1000000);
     for (; shared->round < given->rounds; ++shared->round, shared->turn = 0) {
-        if (shared->round >= FEW_ROUNDS && ago_sys_nanoseconds() > end) {
+        const uint64_t best = best_of_all(shared);
+        const int late = shared->round >= FEW_ROUNDS && ago_sys_nanoseconds() > end;
+        if (late || all_settled(shared, best)) {
             return;
         }
-        const uint64_t best = best_of_all(shared);
-        size_t timed = 0;
         while (shared->turn < ago_trials.count) {
             const size_t which = (shared->turn + shared->round) % ago_trials.count;
             ++shared->turn;
             result *to = shared->results + which;
-            if (to->state == AGREES && !is_settled(to, best)) {
+            if (to->state == AGREES && !is_far(to, best)) {
                 time_once(which, given, data, arena, shared);
-                ++timed;
             }
-        }
-        if (timed == 0) {
-            return;
         }
     }
 }

@@ -86,7 +86,7 @@ class Space:
         Returns:
             A candidate, another one unless there is no choice at all.
         """
-        settled = self._settle(decisions)
+        settled = self.settle(decisions)
         domains = {FUSION: self.plans, **self._space(self._plan(settled)).domains}
         keys = [key for key, domain in domains.items() if len(domain) > 1]
         if not keys:
@@ -94,12 +94,12 @@ class Space:
         key = rng.choice(keys)
         was = settled.get(key, self.plans[0])
         value = rng.choice([value for value in domains[key] if value != was])
-        return self._settle({**settled, key: value})
+        return self.settle({**settled, key: value})
 
     def cross(self, a: Decisions, b: Decisions, rng: Random) -> dict[str, Decision]:
         """A candidate with the decisions on each stage, and the plan, from one of two parents."""
         groups = groups_of([FUSION, *a, *b])
-        return self._settle(crossover(a, b, [g for g in groups if rng.random() < 0.5]))
+        return self.settle(crossover(a, b, [g for g in groups if rng.random() < 0.5]))
 
     def build(self, decisions: Decisions) -> Schedule:
         """The schedule of a candidate, program and trace.
@@ -123,7 +123,7 @@ class Space:
         Returns:
             (n, len(COLUMNS)), all finite.
         """
-        settled = [self._settle(candidate) for candidate in candidates]
+        settled = [self.settle(candidate) for candidate in candidates]
         places: dict[str, list[int]] = {}
         for n, candidate in enumerate(settled):
             places.setdefault(self._plan(candidate), []).append(n)
@@ -137,8 +137,12 @@ class Space:
         plan = decisions.get(FUSION)
         return plan if isinstance(plan, str) and plan in self.plans else self.plans[0]
 
-    def _settle(self, decisions: Decisions) -> dict[str, Decision]:
-        """A candidate with all decisions of its plan, and no others."""
+    def settle(self, decisions: Decisions) -> dict[str, Decision]:
+        """A candidate with all decisions of its plan, and no others.
+
+        Args:
+            decisions: Values that are not offered give way to the favourites.
+        """
         space = self._space(self._plan(decisions))
         settled = dict(space.default)
         for key, domain in space.domains.items():

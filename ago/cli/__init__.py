@@ -13,6 +13,7 @@ from ago.cli.profile import profile_command
 from ago.cli.run import run_command
 from ago.cli.show import show_command
 from ago.cli.targets import targets_command
+from ago.cli.tune import tune_command
 from ago.cli.verify import verify_command
 
 __all__ = ["main"]
@@ -20,6 +21,7 @@ __all__ = ["main"]
 main = AgoGroup(
     commands=[
         optimize_command,
+        tune_command,
         run_command,
         verify_command,
         profile_command,

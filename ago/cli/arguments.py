@@ -15,13 +15,17 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from ago.cli.console import working
+from ago.api import optimize
+from ago.cli.console import progress_bar, working
 from ago.errors import InputError
 from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.models import MODELS
 from ago.options import Options
+from ago.runtime.net import Net
 from ago.target import resolve_target
+from ago.tune.known import Known, nothing_known
+from ago.tuning import known_schedules
 
 _SIZES = ("batch", "size", "tokens", "classes")
 """What can be chosen of built-in networks."""
@@ -37,6 +41,7 @@ class Request:
         dims: Sizes of symbolic dimensions.
         shapes: Shapes that replace those of inputs.
         constants: Values of inputs that are the same in every call.
+        database: File of tuning records; None for none.
         json: Whether the answer is wanted as JSON.
     """
 
@@ -45,7 +50,34 @@ class Request:
     dims: dict[str, int]
     shapes: dict[str, tuple[int, ...]]
     constants: dict[str, npt.NDArray[np.generic]]
+    database: Path | None
     json: bool
+
+    @property
+    def known(self) -> Known:
+        """The tuned schedules, where there is a database.
+
+        Raises:
+            InputError: There is no such database.
+        """
+        if self.database is None:
+            return nothing_known
+        return known_schedules(self.database, self.options).get
+
+    def open(self, graph: Graph) -> Net:
+        """Compile a model for this machine and load it.
+
+        Args:
+            graph: What `load` gave.
+        """
+        with progress_bar() as progress:
+            return optimize(
+                graph,
+                self.options.target,
+                database=self.database,
+                intensive_fusion=self.options.intensive_fusion,
+                progress=progress,
+            )
 
     def load(self) -> Graph:
         """Import the model.
@@ -179,6 +211,11 @@ _PARAMETERS = (
         show_default=True,
         help="Let one loop nest hold several convolutions or matrix products.",
     ),
+    click.option(
+        "--database",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Tuning records: the schedules that `ago tune` found are used.",
+    ),
     click.option("--json", is_flag=True, help="Print one JSON value."),
 )
 
@@ -194,11 +231,13 @@ def model_options(function: Callable[..., None]) -> Callable[..., None]:
         shapes: dict[str, tuple[int, ...]],
         constants: dict[str, npt.NDArray[np.generic]],
         intensive_fusion: bool,
+        database: Path | None,
         json: bool,
         **own: object,
     ) -> None:
         options = Options(resolve_target(target), intensive_fusion=intensive_fusion)
-        function(Request(model, options, dims, shapes, constants, json), **own)
+        request = Request(model, options, dims, shapes, constants, database, json)
+        function(request, **own)
 
     for parameter in reversed(_PARAMETERS):
         command = parameter(command)

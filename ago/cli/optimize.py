@@ -86,7 +86,7 @@ def optimize_command(request: Request, out: Path | None) -> None:
     start = time.perf_counter()
     graph = request.load()
     with progress_bar() as progress:
-        compilation = compile_graph(graph, request.options, progress=progress)
+        compilation = compile_graph(graph, request.options, progress=progress, known=request.known)
         generated = time.perf_counter()
         library = build_cached(compilation.artifact, progress=progress)
     seconds = (generated - start, time.perf_counter() - generated)

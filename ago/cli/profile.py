@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ago.api import optimize
 from ago.cli.arguments import Request, model_options
-from ago.cli.console import print_json, progress_bar, working
+from ago.cli.console import print_json, working
 from ago.cli.group import examples
 
 
@@ -30,8 +29,7 @@ def profile_command(request: Request, rounds: int, seed: int) -> None:
     least time that the machine's peak and bandwidths allow, over the measured one.
     """
     graph = request.load()
-    with progress_bar() as progress:
-        net = optimize(graph, request.options.target, progress=progress)
+    net = request.open(graph)
     with working("measuring"):
         profile = net.profile(rounds=rounds, seed=seed)
     if request.json:

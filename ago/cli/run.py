@@ -16,9 +16,8 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from ago.api import optimize
 from ago.cli.arguments import Request, model_options, parse_pairs
-from ago.cli.console import print_facts, print_json, progress_bar
+from ago.cli.console import print_facts, print_json
 from ago.cli.group import examples
 from ago.errors import InputError
 from ago.ir.tensor import dtype_name
@@ -75,8 +74,7 @@ def run_command(
 ) -> None:
     """Compile MODEL for this machine (or take it from the cache), run it, print its outputs."""
     graph = request.load()
-    with progress_bar() as progress:
-        net = optimize(graph, request.options.target, progress=progress)
+    net = request.open(graph)
     feeds = _feeds(net, inputs, seed)
     outputs = net.run(feeds)
     times = [_milliseconds(net, feeds) for _ in range(repeat)]

@@ -85,7 +85,9 @@ def show_command(
         _show_all(request, after, print_after)
     else:
         graph, subgraph, index = find_step(request, node, step)
-        kernel = compile_subgraph(graph, subgraph, f"step_{index}", request.options, {})
+        kernel = compile_subgraph(
+            graph, subgraph, f"step_{index}", request.options, {}, known=request.known
+        )
         _show_kernels(request, after, print_after, [(index, kernel)])
 
 
@@ -107,7 +109,7 @@ def _show(request: Request, after: str, text: str) -> None:
 def _show_all(request: Request, after: str | None, print_after: str | None) -> None:
     graph = request.load()
     with progress_bar() as progress:
-        compilation = compile_graph(graph, request.options, progress=progress)
+        compilation = compile_graph(graph, request.options, progress=progress, known=request.known)
     if after == "c" and not request.json:
         sources = compilation.artifact.sources
         click.echo("\n".join(f"/* ==== {name} ==== */\n{sources[name]}" for name in sources))

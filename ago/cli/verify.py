@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ago.api import optimize
 from ago.cli.arguments import Request, model_options
-from ago.cli.console import print_json, progress_bar, working
+from ago.cli.console import print_json, working
 from ago.cli.group import examples
 
 
@@ -27,8 +26,7 @@ def verify_command(request: Request, seed: int) -> None:
     inputs. Where one diverges the command fails and names the operator, or the fusion, at fault.
     """
     graph = request.load()
-    with progress_bar() as progress:
-        net = optimize(graph, request.options.target, progress=progress)
+    net = request.open(graph)
     with working("computing the reference"):
         report = net.verify(seed=seed)
     if request.json:

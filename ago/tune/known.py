@@ -23,7 +23,7 @@ from ago.tune.task import Task
 _LOG = logging.getLogger(__name__)
 
 LEAST_GAIN = 0.01
-"""A record must be faster than the default's by this share, or by its noise, to be preferred."""
+"""A record must be faster than the default's by this share to be preferred."""
 
 Known = Callable[[TaskKey], Record | None]
 """The record whose schedule a workload gets; None for the default schedule."""
@@ -47,7 +47,7 @@ def best_known(database: Database, host: str | None = None) -> Known:
 
 
 def preferred(records: Iterable[Record], host: str | None = None) -> Record | None:
-    """The fastest of a task's records, if it is faster than the first by more than the noise.
+    """The fastest of a task's records, if it is faster than the first by `LEAST_GAIN`.
 
     Times of different machines are never compared. The first record of a machine is the default
     schedule's, for which ties are decided.
@@ -70,8 +70,7 @@ def preferred(records: Iterable[Record], host: str | None = None) -> Record | No
     first, fastest = timed[0], min(timed, key=lambda r: r.seconds or 0.0)
     assert first.seconds is not None
     assert fastest.seconds is not None
-    noise = max(LEAST_GAIN, first.spread, fastest.spread)
-    return fastest if fastest.seconds < first.seconds * (1.0 - noise) else first
+    return fastest if fastest.seconds < first.seconds * (1.0 - LEAST_GAIN) else first
 
 
 def apply_record(record: Record, task: Task) -> Scheduled | None:

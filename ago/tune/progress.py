@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ago.schedule.chooser import Decision
@@ -52,6 +52,16 @@ class Progress:
     elapsed: float
     budget: Budget
     records: tuple[Record, ...]
+
+    @property
+    def share(self) -> float:
+        """How much of the budget is used up, from 0 to 1."""
+        shares = [0.0]
+        if self.budget.seconds:
+            shares.append(self.elapsed / self.budget.seconds)
+        if self.budget.trials:
+            shares.append(self.trials / self.budget.trials)
+        return min(1.0, max(shares))
 
     @property
     def remaining(self) -> float | None:
@@ -114,18 +124,25 @@ class Result:
 
     Attributes:
         tasks: Of the network, in the order in which it runs them.
+        parts: Parts of tasks that were tuned on the way.
         elapsed: Seconds that the session took.
         interrupted: Whether it was stopped before its budget was used up.
     """
 
     tasks: tuple[TaskResult, ...]
+    parts: tuple[TaskResult, ...]
     elapsed: float
     interrupted: bool = False
 
     @property
     def trials(self) -> int:
-        """Candidates of all tasks, those of earlier sessions included."""
-        return sum(len(task.records) for task in self.tasks)
+        """Candidates of all tasks and parts, those of earlier sessions included."""
+        return sum(1 for _ in self.records)
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """What was measured, of one task after the other."""
+        return (record for task in (*self.tasks, *self.parts) for record in task.records)
 
     @property
     def default(self) -> float:
@@ -140,12 +157,12 @@ class Result:
     @property
     def statuses(self) -> Counter[Status]:
         """How many trials ended how."""
-        return Counter(record.status for task in self.tasks for record in task.records)
+        return Counter(record.status for record in self.records)
 
     @property
     def refusals(self) -> Counter[str]:
         """How often each refusal code was the reason of a failed trial."""
-        return count_refusals(record for task in self.tasks for record in task.records)
+        return count_refusals(self.records)
 
     def __str__(self) -> str:
         gain = self.default / self.best - 1.0 if self.best else 0.0

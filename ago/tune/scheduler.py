@@ -26,11 +26,13 @@ class Standing:
     Attributes:
         uses: How often one inference runs it.
         best: Seconds of the fastest candidate after each trial, the first trial first.
+        spent: Trials of its parts.
         open: Whether the space may have more candidates.
     """
 
     uses: int
     best: tuple[float, ...]
+    spent: int = 0
     open: bool = True
 
     @property
@@ -39,7 +41,7 @@ class Standing:
         trials = len(self.best)
         before = self.best[max(trials - 1 - WINDOW, 0)]
         recent = (before - self.best[-1]) / min(WINDOW, trials)
-        left = BELIEVED_GAIN * self.best[-1] / trials
+        left = BELIEVED_GAIN * self.best[-1] / (trials + self.spent)
         return self.uses * (RECENT_SHARE * recent + (1.0 - RECENT_SHARE) * left)
 
 

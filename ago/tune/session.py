@@ -9,30 +9,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from random import Random
 
+from ago.cost_model.model import CostModel
 from ago.tune.database import Database
 from ago.tune.known import preferred
-from ago.tune.plain_space import PlainSpace
 from ago.tune.progress import Budget, Progress, Result, TaskResult, Watch
-from ago.tune.record import Record, decisions_text
-from ago.tune.scheduler import Standing, next_task
-from ago.tune.search import EVOLUTION, Decisions, Evolution, Space, propose
+from ago.tune.ranking import Ranking
+from ago.tune.record import Record, TaskKey, decisions_text
+from ago.tune.reformer import split_task
+from ago.tune.scheduler import next_task
+from ago.tune.search import EVOLUTION, Decisions, Evolution, propose
 from ago.tune.task import Task
-from ago.tune.trial import Job, Outcome, Runner
+from ago.tune.track import MOST_REPEATS, Track
+from ago.tune.trial import Job, Runner
+
+_Batch = tuple[Track, Sequence[Decisions]]
+"""Candidates of a task."""
 
 BATCH = 8
-"""Most candidates of one task that are measured together."""
+"""Most candidates that are measured together."""
+
+PARTS_SHARE = 1 / 3
+"""Share of a task's trials that its parts get."""
 
 FINALISTS = 2
 """Candidates of each task that are timed again beside the default at the end."""
 
 _MOST_CHECKS = 3
 """Rounds of timing again: what looks fastest after one may not be among those it timed."""
-
-_MOST_REPEATS = 3
-"""Rounds in a row that find nothing new, after which a task counts as exhausted."""
 
 
 def nobody(progress: Progress) -> None:
@@ -45,13 +51,17 @@ class Settings:
 
     Attributes:
         seed: Of every random choice.
-        batch: Most candidates of one task that are measured together.
+        batch: Most candidates that are measured together.
         evolution: How candidates are bred.
+        reformer: Whether parts with one complex operator at most are tuned first.
+        model: Ranks candidates; None leaves them as they are bred.
     """
 
     seed: int = 0
     batch: int = BATCH
     evolution: Evolution = EVOLUTION
+    reformer: bool = True
+    model: CostModel | None = None
 
 
 def tune(
@@ -91,39 +101,6 @@ def tune(
     return session.result(interrupted)
 
 
-@dataclass(slots=True)
-class _Track:
-    """A task during a session.
-
-    Attributes:
-        task: The task.
-        space: Its schedules.
-        default: The schedule that is taken without any search.
-        records: What this host measured, in order; the default's first.
-        repeats: Rounds in a row that found nothing new.
-    """
-
-    task: Task
-    space: Space
-    default: Decisions
-    records: list[Record] = field(default_factory=list)
-    repeats: int = 0
-
-    @property
-    def anchor(self) -> float | None:
-        """Seconds of the default; None unless it was measured."""
-        return self.records[0].seconds if self.records else None
-
-    @property
-    def standing(self) -> Standing:
-        """How far the task is."""
-        best = [self.anchor or 0.0]
-        for record in self.records[1:]:
-            best.append(min(best[-1], record.seconds or best[-1]))
-        is_open = self.anchor is not None and self.repeats < _MOST_REPEATS
-        return Standing(self.task.uses, tuple(best), is_open)
-
-
 class _Session:
     """One call of `tune`."""
 
@@ -140,16 +117,20 @@ class _Session:
         self._runner, self._database, self._budget = runner, database, budget
         self._settings, self._watch, self._clock = settings, watch, clock
         self._start, self._found = clock(), 0
+        self._ranking = Ranking(settings.model) if settings.model is not None else None
         self._tracks = [track for task in tasks if (track := self._open(task)) is not None]
+        self._parts: dict[TaskKey, Track] = {}
+        if settings.reformer:
+            self._divide()
 
     def search(self) -> None:
         """Spend the budget."""
-        self._measure_defaults()
+        self._measure([(track, []) for track in self._tracks if not track.records])
         while not self._is_over():
             number = next_task([track.standing for track in self._tracks])
             if number is None:
                 return
-            self._go_on_with(self._tracks[number])
+            self._measure(self._batch(self._tracks[number]))
 
     def check(self) -> None:
         """Time the fastest of each task again beside the default.
@@ -157,47 +138,43 @@ class _Session:
         Until the fastest is one that was: so a candidate that was lucky once does not win, and
         times of different moments are not compared. Nothing is timed if nothing new was found.
         """
-        if not self._found:
-            return
         checked: set[tuple[str, str]] = set()
-        for _ in range(_MOST_CHECKS):
-            jobs = [self._finalists(track, checked) for track in self._tracks]
-            doubtful = [(t, j) for t, j in zip(self._tracks, jobs, strict=True) if j]
+        for _ in range(_MOST_CHECKS if self._found else 0):
+            doubtful = [(t, again) for t in self._tracks if (again := _finalists(t, checked))]
             if not doubtful:
                 return
-            outcomes = iter(
-                self._runner.run([job for track, js in doubtful for job in [_default(track), *js]])
-            )
+            jobs = [job for track, again in doubtful for job in (track.job(), *again)]
+            outcomes = iter(self._runner.run(jobs))
             for track, again in doubtful:
                 anchor, *measured = [next(outcomes) for _ in range(len(again) + 1)]
-                self._revise(track, anchor, measured)
+                adjusted = track.adjusted(measured, anchor)
+                self._database.revise(track.revise(adjusted, self._runner.host))
 
     def result(self, interrupted: bool) -> Result:
         """What is known now."""
-        tasks = tuple(
-            TaskResult(t.task, tuple(t.records), preferred(t.records)) for t in self._tracks
+        tasks, parts = (
+            tuple(TaskResult(t.task, tuple(t.records), preferred(t.records)) for t in tracks)
+            for tracks in (self._tracks, self._parts.values())
         )
-        return Result(tasks, self._clock() - self._start, interrupted)
+        return Result(tasks, parts, self._clock() - self._start, interrupted)
 
-    def _open(self, task: Task) -> _Track | None:
-        """A task with what is known of it; None where there is nothing to decide."""
-        space = PlainSpace(task.program, task.target, intensive=task.intensive)
-        default = space.default()
-        if not default:
-            return None
-        known = [r for r in self._database.records(task.key) if r.host == self._runner.host]
-        text = decisions_text(default)
-        known.sort(key=lambda record: decisions_text(record.decisions) != text)
-        track = _Track(task, space, default, known)
-        if known and decisions_text(known[0].decisions) != text:
-            track.records = []
-        return track
+    def _open(self, task: Task) -> Track | None:
+        records = self._database.records(task.key)
+        return Track.open(task, [r for r in records if r.host == self._runner.host])
 
-    def _measure_defaults(self) -> None:
-        missing = [track for track in self._tracks if not track.records]
-        outcomes = self._runner.run([_default(track) for track in missing]) if missing else []
-        for track, outcome in zip(missing, outcomes, strict=True):
-            self._record(track, [outcome])
+    def _divide(self) -> None:
+        """Give each task its parts; equal ones are shared, also with whole tasks."""
+        whole = {track.task.key: track for track in self._tracks}
+        for track in self._tracks:
+            parts: list[Track] = []
+            for task in split_task(track.task):
+                found = whole.get(task.key) or self._parts.get(task.key) or self._open(task)
+                if found is None:
+                    continue
+                parts.append(found)
+                if task.key not in whole:
+                    self._parts[task.key] = found
+            track.parts = tuple(parts)
 
     def _is_over(self) -> bool:
         budget = self._budget
@@ -206,84 +183,87 @@ class _Session:
         return budget.trials is not None and self._trials >= budget.trials
 
     @property
-    def _trials(self) -> int:
-        return sum(len(track.records) for track in self._tracks)
+    def _all(self) -> list[Track]:
+        return [*self._tracks, *self._parts.values()]
 
-    def _go_on_with(self, track: _Track) -> None:
-        """Measure one batch of a task."""
-        left = None if self._budget.trials is None else self._budget.trials - self._trials
-        count = min(self._settings.batch, left) if left is not None else self._settings.batch
+    @property
+    def _trials(self) -> int:
+        return sum(len(track.records) for track in self._all)
+
+    def _batch(self, track: Track) -> list[_Batch]:
+        """Candidates of a task, or of its parts as long as those have had less than their share."""
+        left = self._settings.batch
+        if self._budget.trials is not None:
+            left = min(left, self._budget.trials - self._trials)
+        spent = sum(len(part.records) for part in track.parts)
+        parts = [part for part in track.parts if part.is_open or not part.records]
+        if not parts or spent >= PARTS_SHARE * (spent + len(track.records) + left):
+            return [self._proposals(track, left)]
+        parts.sort(key=lambda part: len(part.records))
+        shares = [(left + len(parts) - 1 - n) // len(parts) for n in range(len(parts))]
+        return [self._proposals(p, n) for p, n in zip(parts, shares, strict=True) if n > 0]
+
+    def _proposals(self, track: Track, count: int) -> _Batch:
+        """New candidates of a task; it is closed where there are none."""
         place = f"{self._settings.seed} {track.task.key} {len(track.records)} {track.repeats}"
         proposals = propose(
             track.space,
             track.records,
             count,
             Random(place),
+            score=None if self._ranking is None else self._ranking.score(track, self._all),
+            seeds=track.seeds,
             evolution=self._settings.evolution,
         )
         if not proposals:
-            track.repeats = _MOST_REPEATS
-            return
-        jobs = [_default(track), *(Job(track.task, decisions) for decisions in proposals)]
-        anchor, *outcomes = self._runner.run(jobs)
-        self._record(track, [_adjusted(outcome, track, anchor) for outcome in outcomes])
+            track.repeats = MOST_REPEATS
+        return track, proposals
 
-    def _record(self, track: _Track, outcomes: Sequence[Outcome]) -> None:
-        """Write outcomes down, and tell how far the session is."""
-        held = {decisions_text(record.decisions) for record in track.records}
-        records = []
-        for outcome in outcomes:
-            text = decisions_text(outcome.decisions)
-            if text not in held:
-                held.add(text)
-                records.append(outcome.record(track.task, self._runner.host))
-        self._database.add(records)
-        track.records += records
-        self._found += len(records)
-        track.repeats = 0 if records else track.repeats + 1
-        so_far = self.result(interrupted=False)
+    def _measure(self, batches: Sequence[_Batch]) -> None:
+        """Measure candidates beside their defaults, write down, and tell."""
+        kept = [(track, _without_default(track, found)) for track, found in batches]
+        kept = [(track, found) for track, found in kept if found or not track.records]
+        if not kept:
+            return
+        jobs = [job for track, found in kept for job in (track.job(), *map(track.job, found))]
+        outcomes = iter(self._runner.run(jobs))
+        new: list[Record] = []
+        for track, found in kept:
+            anchor, *measured = [next(outcomes) for _ in range(len(found) + 1)]
+            new += track.add([anchor], self._runner.host) if not track.records else []
+            if found:
+                new += track.add(track.adjusted(measured, anchor), self._runner.host)
+        self._database.add(new)
+        self._found += len(new)
+        now = self.result(interrupted=False)
+        label = kept[-1][0].task.label
         self._watch(
             Progress(
-                track.task.label,
-                so_far.trials,
-                so_far.default,
-                so_far.best,
-                so_far.elapsed,
-                self._budget,
-                tuple(records),
+                label, now.trials, now.default, now.best, now.elapsed, self._budget, tuple(new)
             )
         )
 
-    def _finalists(self, track: _Track, checked: set[tuple[str, str]]) -> list[Job]:
-        """The fastest candidates of a task, unless the very fastest was timed again already."""
-        if track.anchor is None:
-            return []
-        timed = [r for r in track.records if r.seconds is not None and r.seconds <= track.anchor]
-        timed.sort(key=lambda record: record.seconds or 0.0)
-        texts = [(str(track.task.key), decisions_text(r.decisions)) for r in timed[:FINALISTS]]
-        default = (str(track.task.key), decisions_text(track.default))
-        if not texts or texts[0] in checked or texts[0] == default:
-            return []
-        new = [r for r, text in zip(timed, texts, strict=False) if text not in {*checked, default}]
-        checked.update(texts)
-        return [Job(track.task, record.decisions) for record in new]
 
-    def _revise(self, track: _Track, anchor: Outcome, outcomes: Sequence[Outcome]) -> None:
-        """Replace times by those that were taken beside the default."""
-        adjusted = [_adjusted(outcome, track, anchor) for outcome in outcomes]
-        new = {
-            decisions_text(o.decisions): o.record(track.task, self._runner.host) for o in adjusted
-        }
-        self._database.revise(new.values())
-        track.records = [new.get(decisions_text(r.decisions), r) for r in track.records]
+def _without_default(track: Track, found: Sequence[Decisions]) -> list[Decisions]:
+    text = decisions_text(track.default)
+    return [decisions for decisions in found if decisions_text(decisions) != text]
 
 
-def _default(track: _Track) -> Job:
-    return Job(track.task, track.default)
+def _finalists(track: Track, checked: set[tuple[str, str]]) -> list[Job]:
+    """The fastest candidates of a task, unless the very fastest was timed again already.
 
-
-def _adjusted(outcome: Outcome, track: _Track, anchor: Outcome) -> Outcome:
-    """An outcome as if the machine's clock were what it was when the default was first timed."""
-    if outcome.seconds is None or anchor.seconds is None or track.anchor is None:
-        return outcome
-    return replace(outcome, seconds=outcome.seconds * track.anchor / anchor.seconds)
+    Args:
+        track: The task.
+        checked: What was timed again, by task and decisions; what is returned is added.
+    """
+    if track.anchor is None:
+        return []
+    key, anchor = str(track.task.key), track.anchor
+    faster = [r for r in track.records[1:] if r.seconds is not None and r.seconds < anchor]
+    faster.sort(key=lambda record: record.seconds or 0.0)
+    texts = [(key, decisions_text(record.decisions)) for record in faster[:FINALISTS]]
+    if not texts or texts[0] in checked:
+        return []
+    new = [track.job(r.decisions) for r, t in zip(faster, texts, strict=False) if t not in checked]
+    checked.update(texts)
+    return new

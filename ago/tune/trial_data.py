@@ -109,7 +109,9 @@ class TrialData:
             source = expected = None
             if name in trial.expected:
                 expected = self._keep(trial.expected[name])
-            elif buffer.scope in ("input", "constant"):
+            elif buffer.scope == "input":  # a schedule may see it as another shape
+                source = self._keep(trial.operands[name])
+            elif buffer.scope == "constant":
                 source = self._keep(pack_array(program, name, trial.operands))
             found.append(_Argument(buffer, source, expected))
         return found

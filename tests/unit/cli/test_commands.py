@@ -25,7 +25,7 @@ def test_the_package_is_a_program() -> None:
     assert done.stdout.startswith("name ")
 
 
-@pytest.mark.parametrize("command", ["optimize", "run", "verify", "profile", "show", "targets"])
+@pytest.mark.parametrize("command", ["optimize", "tune", "run", "verify", "show", "targets"])
 def test_help_of_a_command(invoke, command: str) -> None:
     assert command in invoke("--help").stdout
     result = invoke(command, "-h")

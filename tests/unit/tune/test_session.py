@@ -76,7 +76,7 @@ def test_a_stopped_session_goes_on_as_if_it_had_not_been_stopped(
     with Database(tmp_path / "whole.db") as whole:
         results.append(tune(tasks, FakeRunner(), whole, Budget(trials=40)))
     with Database(tmp_path / "parts.db") as parts:
-        first = tune(tasks, FakeRunner(), parts, Budget(trials=40), watch=interrupt_after(4))
+        first = tune(tasks, FakeRunner(), parts, Budget(trials=40), watch=interrupt_after(3))
         assert first.interrupted
         assert first.trials == 18
         results.append(tune(tasks, FakeRunner(), parts, Budget(trials=40)))

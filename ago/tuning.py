@@ -1,0 +1,157 @@
+"""Tuning a network: from a graph to a database that knows fast schedules of its workloads.
+
+Read `tune_graph` first; `ago.optimize` and `ago tune` call it. What compiles the graph afterwards
+needs the database alone: `known_schedules`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from ago.cost_model.learned import best_model
+from ago.errors import InputError
+from ago.ir.graph import Graph
+from ago.options import Options
+from ago.partition import Partitioner
+from ago.pipeline import find_tasks
+from ago.tune.database import Database
+from ago.tune.executor import ExecutorRunner
+from ago.tune.known import preferred
+from ago.tune.local import LocalRunner
+from ago.tune.progress import Budget, Result, Watch
+from ago.tune.record import Record, TaskKey
+from ago.tune.session import Settings, nobody, tune
+from ago.tune.trial import Runner
+
+Schedules = dict[TaskKey, Record]
+"""The schedules that workloads get, by task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How to tune a network.
+
+    Attributes:
+        budget: When to stop.
+        settings: How to search.
+        database: File of the records.
+        executor: Runs the trials; by default this machine does, alone.
+    """
+
+    budget: Budget
+    settings: Settings
+    database: Path
+    executor: Executor | None = None
+
+    @classmethod
+    def of(
+        cls,
+        trials: int,
+        minutes: float | None,
+        *,
+        seed: int = 0,
+        database: str | os.PathLike[str] | None = None,
+        reformer: bool = True,
+        executor: Executor | None = None,
+    ) -> Tuning:
+        """What the arguments of `ago.optimize` mean.
+
+        Raises:
+            InputError: The budget has no end, or is negative.
+        """
+        if trials < 0 or (minutes is not None and minutes < 0):
+            raise InputError(f"trials={trials}, minutes={minutes}: neither can be negative")
+        if not trials and minutes is None:
+            raise InputError("tuning has no end: give trials or minutes")
+        budget = Budget(trials or None, None if minutes is None else 60.0 * minutes)
+        settings = Settings(seed, reformer=reformer, model=best_model(seed))
+        path = user_database() if database is None else Path(database)
+        return cls(budget, settings, path, executor)
+
+
+def user_database() -> Path:
+    """Where records are kept unless the caller says: `AGO_DATABASE`, or among the user's data."""
+    configured = os.environ.get("AGO_DATABASE")
+    return Path(configured) if configured else Path(platformdirs.user_data_dir("ago"), "tuning.db")
+
+
+def tune_graph(
+    graph: Graph,
+    options: Options,
+    tuning: Tuning,
+    partitioner: Partitioner | None = None,
+    watch: Watch = nobody,
+) -> Result:
+    """Search for fast schedules of a graph's workloads.
+
+    Args:
+        graph: Of canonical operators.
+        options: Target and more.
+        tuning: How to tune.
+        partitioner: Cuts the graph into subgraphs, as it will be compiled.
+        watch: Told after each batch.
+
+    Returns:
+        What was found; all of it is in the database.
+
+    Raises:
+        InputError: Several threads are asked for.
+        UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
+        DeviceError: Nothing can be measured.
+    """
+    require_one_thread(options)
+    tasks = find_tasks(graph, options, partitioner)
+    with Database(tuning.database) as database, _open_runner(tuning.executor) as runner:
+        return tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
+
+
+def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules:
+    """The schedules in a database.
+
+    Args:
+        path: Its file.
+        options: How the schedules are used.
+
+    Returns:
+        The preferred record of each task, on this machine's times where it has any.
+
+    Raises:
+        InputError: There is no such database, or several threads are asked for.
+    """
+    require_one_thread(options)
+    if not Path(path).is_file():
+        raise InputError(f"there is no tuning database {os.fspath(path)!r}: `ago tune` makes one")
+    with Database(path) as database, _open_runner() as here:
+        keys = [task.key for task in database.tasks()]
+        found = {key: preferred(database.records(key), here.host) for key in keys}
+    return {key: record for key, record in found.items() if record is not None}
+
+
+@contextlib.contextmanager
+def _open_runner(executor: Executor | None = None) -> Iterator[Runner]:
+    """The runner of an executor's workers, or of this machine alone."""
+    if executor is not None:
+        yield ExecutorRunner(executor)
+        return
+    with contextlib.closing(LocalRunner()) as runner:
+        yield runner
+
+
+def require_one_thread(options: Options) -> None:
+    """Refuse tuned schedules for several threads.
+
+    Raises:
+        InputError: `options.threads` is not 1.
+    """
+    if options.threads != 1:
+        raise InputError(
+            f"threads={options.threads}: tuned schedules are for one thread so far; "
+            "leave out trials, minutes and database, or threads"
+        )
