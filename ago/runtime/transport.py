@@ -7,6 +7,7 @@ behind a launcher such as qemu; ssh and adb have modules of their own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -22,6 +23,8 @@ from typing import Protocol
 from ago.errors import DeviceError
 from ago.runtime.device import QEMU_AARCH64
 
+_CLOSING_SECONDS = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -33,12 +36,14 @@ class Finished:
         stdout: What it wrote, as far as it arrived.
         stderr: Likewise.
         reason: Why there is no code; empty if there is one.
+        timed_out: Whether time ran out.
     """
 
     code: int | None
     stdout: str
     stderr: str
     reason: str = ""
+    timed_out: bool = False
 
 
 class Transport(Protocol):
@@ -157,7 +162,9 @@ def run_locally(
     command: Sequence[str],
     timeout_seconds: float,
     directory: Path | None = None,
-    stdin: bytes = b"",
+    *,
+    stdin: Path | None = None,
+    stdout: Path | None = None,
 ) -> Finished:
     """Run a command of this machine; when time runs out, it dies with all that it started.
 
@@ -165,36 +172,59 @@ def run_locally(
         command: Program and arguments.
         timeout_seconds: Wall time.
         directory: Where it runs; by default here.
-        stdin: What it reads.
+        stdin: File that it reads; by default nothing.
+        stdout: File that gets its output, which the result then lacks.
 
     Raises:
         DeviceError: It cannot be started.
     """
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise DeviceError(f"cannot run {command[0]}: {error}") from error
+    with contextlib.ExitStack() as files:
+        try:
+            source = files.enter_context(stdin.open("rb")) if stdin else subprocess.DEVNULL
+            sink = files.enter_context(stdout.open("wb")) if stdout else subprocess.PIPE
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                stdin=source,
+                stdout=sink,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DeviceError(f"cannot run {command[0]}: {error}") from error
+        return _end_of(process, timeout_seconds, Path(command[0]).name)
+
+
+def _end_of(process: subprocess.Popen[bytes], timeout_seconds: float, name: str) -> Finished:
     code: int | None = None
     reason = ""
+    out: bytes | None
+    err: bytes | None
     try:
-        stdout, stderr = process.communicate(stdin, timeout=timeout_seconds)
+        out, err = process.communicate(timeout=timeout_seconds)
         code = process.returncode
     except subprocess.TimeoutExpired:
-        reason = f"{Path(command[0]).name} did not end in {timeout_seconds:g} seconds"
+        reason = f"{name} did not end in {timeout_seconds:g} s"
         _kill_group(process)
-        stdout, stderr = process.communicate()
+        out, err = _what_arrived(process)
     except BaseException:
         _kill_group(process)
         process.communicate()
         raise
-    return Finished(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"), reason)
+    said, complained = ((text or b"").decode(errors="replace") for text in (out, err))
+    return Finished(code, said, complained, reason, timed_out=code is None)
+
+
+def _what_arrived(process: subprocess.Popen[bytes]) -> tuple[bytes | None, bytes | None]:
+    """The output of a killed process, though another one may still hold its pipes open."""
+    try:
+        return process.communicate(timeout=_CLOSING_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait()
+        return error.stdout, error.stderr
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -187,8 +187,7 @@ def _signal_name(number: int) -> str:
 def _why(finished: Finished) -> Ending:
     """Why a program ended without a report."""
     if finished.code is None:
-        timed_out = "did not end" in finished.reason
-        return Ending("timeout" if timed_out else "crash", finished.reason)
+        return Ending("timeout" if finished.timed_out else "crash", finished.reason)
     said = finished.stderr.strip().splitlines()
     if said:
         status: Status = "memory" if "out of memory" in said[-1] else "crash"

@@ -41,8 +41,8 @@ def line(state: str, signal: int = 0, times: str = "") -> str:
     return f'{{"state": "{state}", "signal": {signal}, "error": 2000000, "times": [{times}]}}\n'
 
 
-def ended(stdout: str, code: int | None = 0, stderr: str = "", reason: str = ""):
-    return lambda: Finished(code, stdout, stderr, reason)
+def ended(stdout: str, code: int | None = 0, stderr: str = "", **how):
+    return lambda: Finished(code, stdout, stderr, **how)
 
 
 def refused() -> Finished:
@@ -90,7 +90,7 @@ def test_the_candidate_that_ran_when_the_device_was_lost_has_failed():
 
 
 def test_a_device_that_is_lost_every_time_ends_every_trial():
-    steps = [ended(f'{{"begin": {k}}}\n', None, reason="it did not end in 3 s") for k in range(3)]
+    steps = [ended(f'{{"begin": {k}}}\n', None, reason="3 s", timed_out=True) for k in range(3)]
     endings = run_trials(program(3), Scripted(*steps), LIMITS)
     assert [e.status for e in endings] == ["timeout"] * 3
 
