@@ -9,7 +9,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
 from ago.codegen.entry import InputSlot, OutputSlot, Slot, WorkspaceSlot
@@ -32,7 +31,7 @@ from ago.partition import (
 from ago.pipeline import Compilation, Kernel, compile_graph
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
-from ago.runtime.library import aligned_array
+from ago.runtime.library import aligned_bytes
 from ago.runtime.net import Net
 from ago.runtime.pool import Affinity, ThreadPool
 from ago.runtime.store import cached_artifact, open_library
@@ -190,9 +189,7 @@ def _open(
 ) -> Net:
     """Build an artifact's library, or find it in the cache, and load it."""
     library = open_library(artifact, progress, pool)
-    weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
-    weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
-    return Net(artifact, library, weights, anatomy)
+    return Net(artifact, library, aligned_bytes(artifact.weights_image), anatomy)
 
 
 @dataclass(frozen=True, slots=True)

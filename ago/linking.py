@@ -16,13 +16,13 @@ import numpy as np
 from ago.codegen.emit import Function
 from ago.codegen.entry import (
     InputSlot,
-    ModelInterface,
     OutputSlot,
     Slot,
     Step,
     WeightsSlot,
     WorkspaceSlot,
 )
+from ago.codegen.header import ModelInterface, Port
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.model import emit_model
 from ago.ir.graph import Graph
@@ -99,20 +99,22 @@ def link_model(
     ]
     interface = ModelInterface(
         c_identifier(graph.name),
-        tuple(f"{name} {graph.type_of(name)}" for name in graph.inputs),
-        tuple(f"{name} {graph.type_of(name)}" for name in graph.outputs),
+        tuple(Port(name, graph.type_of(name)) for name in graph.inputs),
+        tuple(Port(name, graph.type_of(name)) for name in graph.outputs),
         len(weights),
         plan.nbytes,
     )
+    code = emit_model(interface, steps, intrinsics)
     artifact = Artifact(
         name=interface.name,
-        sources={**emit_model(interface, steps, intrinsics), **_shipped(steps)},
+        sources={**code.files, **_shipped(steps)},
         weights=bytes(weights),
         workspace_bytes=plan.nbytes,
         inputs=_infos(graph, graph.inputs),
         outputs=_infos(graph, graph.outputs),
         target=target,
         steps=tuple(str(kernel.subgraph) for kernel in kernels),
+        fingerprint=code.fingerprint,
     )
     values = [v for kernel in kernels for v in kernel.subgraph.inputs + kernel.subgraph.outputs]
     return Linked(artifact, {v: _value_slot(graph, views.get(v, v), plan) for v in values})

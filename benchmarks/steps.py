@@ -20,7 +20,7 @@ import numpy as np
 from ago.ir.workload import workload_key
 from ago.pipeline import Compilation
 from ago.runtime.build import build_cached
-from ago.runtime.library import aligned_array
+from ago.runtime.library import Library, aligned_array, aligned_bytes
 from ago.runtime.native import load_native
 from ago.tune.machine import PeakProbe, batch_size
 from benchmarks.workloads import Workload, workload_of
@@ -29,8 +29,7 @@ _REPEAT_FILE = Path(__file__).parent / "c" / "repeat.c"
 _ROUNDS = 12
 _SWEEPS = 3
 
-_TYPES = "const void *const *, void *const *, const void *, void *"
-_REPEAT = f"int32_t ago_repeat(int32_t (*)(int32_t, {_TYPES}), int64_t, int32_t, {_TYPES});"
+_REPEAT = "int32_t ago_repeat(void *, int64_t, void *, int32_t, void **, void **);"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +64,26 @@ class Model:
         artifact = compilation.artifact
         path = build_cached(artifact)
         ffi, native = load_native(_REPEAT_FILE, _REPEAT, artifact.target)
-        ffi.cdef(f"int32_t {artifact.name}_step(int32_t, {_TYPES});")
-        self._library = ffi.dlopen(str(path))
-        self._step = ffi.addressof(self._library, f"{artifact.name}_step")
+        library = Library(path, artifact.name)
+        self._step = ffi.cast("void *", library.address(library.step_entry))
         self._repeat = native.ago_repeat
         rng = np.random.default_rng(0)
-        weights = aligned_array(max(len(artifact.weights), 1), np.uint8)
-        weights[: len(artifact.weights)] = np.frombuffer(artifact.weights, np.uint8)
+        weights = aligned_bytes(artifact.weights_image)
         workspace = aligned_array(max(artifact.workspace_bytes // 4, 1))
         workspace[:] = rng.standard_normal(workspace.shape)  # no denormals, no zero pages
         inputs = [rng.standard_normal(i.shape).astype(np.float32) for i in artifact.inputs]
         outputs = [aligned_array(info.shape) for info in artifact.outputs]
-        self._held = (weights, workspace, inputs, outputs)
-        self._arguments = (
+        context = library.context(weights, workspace.view(np.uint8))
+        self._held = (library, context, weights, workspace, inputs, outputs)
+        self._context = ffi.cast("void *", library.address(context))
+        self._tables = (
             ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs]),
             ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in outputs]),
-            ffi.cast("void *", weights.ctypes.data),
-            ffi.cast("void *", workspace.ctypes.data),
         )
 
     def repeat(self, step: int, times: int) -> None:
         """Run one step so many times."""
-        code = self._repeat(self._step, times, step, *self._arguments)
+        code = self._repeat(self._step, times, self._context, step, *self._tables)
         assert code == 0, f"step {step} failed with code {code}"
 
     def sample(self, step: int, times: int) -> float:

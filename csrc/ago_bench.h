@@ -5,8 +5,7 @@
 #ifndef AGO_BENCH_H
 #define AGO_BENCH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "ago_runtime.h"
 
 /* One input or output: a dense array, of float32 where `floats` is 1. */
 typedef struct {
@@ -17,8 +16,10 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    int32_t (*run)(const void *const *inputs, void *const *outputs, const void *weights,
-                   void *workspace);
+    int32_t (*init)(ago_context *context, const void *weights, size_t weights_bytes,
+                    void *workspace, size_t workspace_bytes);
+    int32_t (*run)(const ago_context *context, const void *const *inputs, void *const *outputs);
+    const char *(*error_text)(int32_t code);
     const ago_bench_tensor *inputs;
     size_t input_count;
     const ago_bench_tensor *outputs;

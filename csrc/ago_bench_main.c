@@ -125,16 +125,19 @@ static void **make_outputs(const options *given) {
     return outputs;
 }
 
-/* Runs the model once and returns the time it took in nanoseconds. */
-static uint64_t timed_run(const void *const *inputs, void *const *outputs, const void *weights,
-                          void *workspace) {
-    const uint64_t start = ago_sys_nanoseconds();
-    const int32_t code = ago_bench.run(inputs, outputs, weights, workspace);
-    const uint64_t stop = ago_sys_nanoseconds();
+static void check(int32_t code) {
     if (code != AGO_OK) {
-        fail(EXIT_MODEL, "the model refused to run: ",
-             code == AGO_ERROR_NULL ? "a pointer is null" : "memory is not aligned");
+        fail(EXIT_MODEL, "the model refused to run: ", ago_bench.error_text(code));
     }
+}
+
+/* Runs the model once and returns the time it took in nanoseconds. */
+static uint64_t timed_run(const ago_context *context, const void *const *inputs,
+                          void *const *outputs) {
+    const uint64_t start = ago_sys_nanoseconds();
+    const int32_t code = ago_bench.run(context, inputs, outputs);
+    const uint64_t stop = ago_sys_nanoseconds();
+    check(code);
     return stop - start;
 }
 
@@ -179,12 +182,15 @@ int main(int argc, char **argv) {
     void **outputs = make_outputs(&given);
     void *workspace = allocate(ago_bench.workspace_bytes);
     uint64_t *times = allocate(given.runs * sizeof *times);
+    ago_context context;
 
+    check(ago_bench.init(&context, weights, ago_bench.weights_bytes, workspace,
+                         ago_bench.workspace_bytes));
     for (size_t i = 0; i < given.warmup; ++i) {
-        timed_run(inputs, outputs, weights, workspace);
+        timed_run(&context, inputs, outputs);
     }
     for (size_t i = 0; i < given.runs; ++i) {
-        times[i] = timed_run(inputs, outputs, weights, workspace);
+        times[i] = timed_run(&context, inputs, outputs);
     }
     for (size_t i = 0; i < given.output_given; ++i) {
         write_file(given.outputs[i], outputs[i], ago_bench.outputs[i].bytes);

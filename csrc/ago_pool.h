@@ -1,5 +1,5 @@
 /*
- * A small pool of threads for NAME_run_on of a model compiled for several threads. It needs POSIX
+ * A small pool of threads for NAME_set_pool of a model compiled for several threads. It needs POSIX
  * threads; models themselves do not, and take any other pool through ago_pool (ago_runtime.h).
  *
  * A pool serves one run at a time. Its threads, which include the caller's while a run lasts, spin

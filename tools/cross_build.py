@@ -42,7 +42,7 @@ class Binaries:
     """What was built for the device.
 
     Attributes:
-        library: Shared library that exports `NAME_run` and `NAME_step`.
+        library: Shared library that exports the functions of `NAME.h`.
         program: Static benchmark program with the weights inside.
     """
 
@@ -151,7 +151,7 @@ def deploy(
         program=str(binaries.program),
         binary_bytes=binaries.library.stat().st_size,
         program_bytes=binaries.program.stat().st_size,
-        weights_bytes=len(artifact.weights),
+        weights_bytes=len(artifact.weights_image),
         workspace_bytes=artifact.workspace_bytes,
         run=how,
         max_err=error,

@@ -138,8 +138,9 @@ def show_device(graph: Graph) -> None:
         error = max_error(run.outputs, evaluate(graph, feeds))
     count = "not counted" if run.instructions is None else f"{run.instructions:,}"
     _say(
-        f"library {bytes_text(library.stat().st_size)} of code, weights "
-        f"{bytes_text(len(artifact.weights))}, workspace {bytes_text(artifact.workspace_bytes)}"
+        f"library {bytes_text(library.stat().st_size)} of code, "
+        f"weights {bytes_text(len(artifact.weights_image))}, "
+        f"workspace {bytes_text(artifact.workspace_bytes)}"
     )
     _say(f"outputs within {error:.1e} of the reference's largest value; instructions: {count}")
 

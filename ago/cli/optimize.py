@@ -130,7 +130,7 @@ def _summarise(
         subgraphs=len(compilation.partition.subgraphs),
         steps=list(artifact.steps),
         library_bytes=library.stat().st_size,
-        weights_bytes=len(artifact.weights),
+        weights_bytes=len(artifact.weights_image),
         workspace_bytes=artifact.workspace_bytes,
         generate_seconds=round(seconds[0], 3),
         compile_seconds=round(seconds[1], 3),

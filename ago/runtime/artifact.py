@@ -1,8 +1,8 @@
 """What the code generator hands over to the runtime: C sources, weights, and the interface.
 
-Read `Artifact` first. The C in it follows the interface described in `csrc/ago_runtime.h`: it
-defines `NAME_run` and `NAME_step` in `NAME*.c`, declared in `NAME.h`. An artifact is complete:
-together with the files in `csrc/` it needs nothing else to be compiled and run.
+Read `Artifact` first. The C in it has the interface described in `csrc/ago_runtime.h`: `NAME.h`
+declares it, `NAME.c` defines it, kernels are in the other files. An artifact is complete: together
+with the files in `csrc/` it needs nothing else to be compiled and run.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import numpy.typing as npt
 from ago.errors import CodegenError
 from ago.ir.tensor import numpy_dtype
 from ago.runtime.sources import csrc_path, shipped_headers
+from ago.runtime.weights import weights_image
 from ago.target import Target
 
 ALIGNMENT = 64
 """Bytes that the weights and the workspace must be aligned to (`AGO_ALIGNMENT` in C)."""
 
-SHIPPED_LIBRARY_FILES = ("ago_runtime.h", "ago_mem.c")
+SHIPPED_LIBRARY_FILES = ("ago_runtime.h", "ago_model.h", "ago_runtime.c", "ago_cpu.c", "ago_mem.c")
 """Files from `csrc/` that belong to every compiled model."""
 
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -70,12 +71,13 @@ class Artifact:
     Attributes:
         name: C identifier that prefixes every symbol.
         sources: File name to text; holds `NAME.h` and at least one `.c` file.
-        weights: The blob that `NAME_run` takes, in the order the code reads it.
+        weights: The constants in the order the code reads them.
         workspace_bytes: Scratch memory a run needs, bytes.
         inputs: The model's inputs in the order of `NAME_run`'s array.
         outputs: The model's outputs, likewise.
         target: CPU the code was generated for.
         steps: One readable label a subgraph, in order of execution; `NAME_step` takes its index.
+        fingerprint: 64 bits that tie weights to the code; `NAME_FINGERPRINT` in the header.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Artifact:
     outputs: tuple[TensorInfo, ...]
     target: Target
     steps: tuple[str, ...]
+    fingerprint: int
 
     def __post_init__(self) -> None:
         if not _C_IDENTIFIER.fullmatch(self.name):
@@ -99,6 +102,17 @@ class Artifact:
     def c_files(self) -> tuple[str, ...]:
         """Names of the files to compile, sorted."""
         return tuple(sorted(name for name in self.sources if name.endswith(".c")))
+
+    @property
+    def general_files(self) -> frozenset[str]:
+        """Files to be compiled for any CPU of the architecture: they check what the CPU can do."""
+        shipped = {name for name in SHIPPED_LIBRARY_FILES if name.endswith(".c")}
+        return frozenset({f"{self.name}.c", *shipped})
+
+    @property
+    def weights_image(self) -> bytes:
+        """What `NAME_init` takes and `NAME.weights` holds: the weights behind their header."""
+        return weights_image(self.weights, self.fingerprint)
 
     def shipped(self) -> dict[str, str]:
         """The files of `csrc/` that the model needs, by name."""
@@ -130,7 +144,7 @@ class Artifact:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in {**self.sources, **self.shipped()}.items():
             (directory / name).write_text(text, encoding="utf-8")
-        (directory / f"{self.name}.weights").write_bytes(self.weights)
+        (directory / f"{self.name}.weights").write_bytes(self.weights_image)
         shipped = [name for name in SHIPPED_LIBRARY_FILES if name.endswith(".c")]
         return [directory / name for name in [*self.c_files, *shipped]]
 

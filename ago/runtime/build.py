@@ -1,7 +1,8 @@
 """From an artifact to a binary on disk.
 
-Read `build` first; `build_cached` is the form that a host run uses. A library exports `NAME_run`
-and `NAME_step` and nothing else; an executable is the benchmark program of `ago_bench_main.c`.
+Read `build` first; `build_cached` is the form that a host run uses. A library exports the
+functions of `NAME.h` and nothing else; an executable is the benchmark program of
+`ago_bench_main.c`.
 """
 
 from __future__ import annotations
@@ -126,7 +127,12 @@ def _compiled(
         directory = Path(name)
         sources = artifact.write(directory)
         objects = compiler.compile_objects(
-            sources, directory, artifact.target, include=[directory], progress=progress
+            sources,
+            directory,
+            artifact.target,
+            include=[directory],
+            general=artifact.general_files,
+            progress=progress,
         )
         yield directory, objects
 
@@ -145,7 +151,10 @@ def _link_program(
     embed_weights: bool,
 ) -> Path:
     sources = _write_program(artifact, directory, embed_weights)
-    own = compiler.compile_objects(sources, directory, artifact.target, include=[directory])
+    names = {source.name for source in sources}
+    own = compiler.compile_objects(
+        sources, directory, artifact.target, include=[directory], general=names
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     return compiler.link_executable([*objects, *own], out, artifact.target)
 
@@ -159,51 +168,46 @@ def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> 
     main = [directory / file_name for file_name in files if file_name.endswith(".c")]
     model = directory / "ago_bench_model.c"
     model.write_text(_bench_model_source(artifact, embed_weights), encoding="utf-8")
-    if not embed_weights:
+    if not embed_weights or not artifact.weights:
         return [*main, model]
     assembler = directory / "ago_bench_weights.S"
     weights = directory / f"{artifact.name}.weights"
     is_elf = needs_no_libc(artifact.target)
-    assembler.write_text(_weights_assembler(weights, is_elf=is_elf), encoding="utf-8")
+    assembler.write_text(
+        _weights_assembler(artifact.name, weights, is_elf=is_elf), encoding="utf-8"
+    )
     return [*main, model, assembler]
 
 
 def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:
     """C that describes the model to `ago_bench_main.c`."""
 
-    def table(name: str, infos: tuple[TensorInfo, ...]) -> str:
+    def table(role: str, infos: tuple[TensorInfo, ...]) -> str:
         rows = "".join(
-            f"    {{{_c_string(info.name)}, {info.bytes}u, {int(info.dtype == 'f32')}}},\n"
-            for info in infos
+            f"    {{{macro}_NAME, {macro}_BYTES, {int(info.dtype == 'f32')}}},\n"
+            for macro, info in (
+                (f"{prefix}_{role}_{number}", info) for number, info in enumerate(infos)
+            )
         )
+        name = f"{role.lower()}s"
         return f"static const ago_bench_tensor {name}[] = {{\n{rows}    {{NULL, 0u, 0}},\n}};\n"
 
-    name = artifact.name
-    weights = "ago_bench_weights" if embed_weights else "NULL"
-    declaration = "extern const unsigned char ago_bench_weights[];\n" if embed_weights else ""
+    name, prefix = artifact.name, artifact.name.upper()
+    weights = f"{name}_weights" if embed_weights and artifact.weights else "NULL"
     return (
-        f'#include "{name}.h"\n#include "ago_bench.h"\n\n{declaration}'
-        f"{table('inputs', artifact.inputs)}{table('outputs', artifact.outputs)}\n"
+        f'#include "{name}.h"\n#include "ago_bench.h"\n\n'
+        f"{table('INPUT', artifact.inputs)}{table('OUTPUT', artifact.outputs)}\n"
         "const ago_bench_model ago_bench = {\n"
-        f"    {_c_string(name)}, {name}_run,\n"
-        f"    inputs, {len(artifact.inputs)}, outputs, {len(artifact.outputs)},\n"
-        f"    {weights}, {len(artifact.weights)}u, {artifact.workspace_bytes}u,\n"
+        f'    "{name}", {name}_init, {name}_run, {name}_error_text,\n'
+        f"    inputs, {prefix}_INPUTS, outputs, {prefix}_OUTPUTS,\n"
+        f"    {weights}, {prefix}_WEIGHTS_BYTES, {prefix}_WORKSPACE_BYTES,\n"
         "};\n"
     )
 
 
-def _c_string(text: str) -> str:
-    """A C string literal; octal escapes, as a hexadecimal one would swallow what follows."""
-    escaped = "".join(
-        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
-        for byte in text.encode()
-    )
-    return f'"{escaped}"'
-
-
-def _weights_assembler(path: Path, *, is_elf: bool) -> str:
-    """Assembler that places a file's bytes, aligned to 64, at the symbol `ago_bench_weights`."""
-    symbol = "ago_bench_weights" if is_elf else "_ago_bench_weights"
+def _weights_assembler(name: str, path: Path, *, is_elf: bool) -> str:
+    """Assembler that places a file's bytes, aligned to 64, at the symbol `NAME_weights`."""
+    symbol = f"{'' if is_elf else '_'}{name}_weights"
     section = ".section .rodata" if is_elf else ".const"
     text = (
         f"    {section}\n    .globl {symbol}\n    .balign 64\n"

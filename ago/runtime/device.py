@@ -61,11 +61,11 @@ def run_emulated(
         InputError: An input is missing, unknown or of another shape.
         DeviceError: The library cannot be emulated, or failed.
     """
-    run = Emulator(library).call(
-        f"{artifact.name}_run",
+    run = Emulator(library).run(
+        artifact.name,
         _ordered(artifact, feeds),
         [info.shape for info in artifact.outputs],
-        artifact.weights,
+        artifact.weights_image,
         artifact.workspace_bytes,
         output_dtypes=[info.dtype for info in artifact.outputs],
         progress=progress,

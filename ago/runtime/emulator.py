@@ -29,8 +29,8 @@ class EmulatedRun:
 
     Attributes:
         outputs: The output arrays.
-        instructions: Instructions executed from the function's entry to its return; None where no
-            host compiler is there to build the counter.
+        instructions: Executed from the entry of `NAME_run` to its return; None where no host
+            compiler is there to build the counter.
         seconds: Wall time of the emulation, which says nothing about a device.
     """
 
@@ -62,9 +62,9 @@ class Emulator:
         except (DeviceError, OSError) as error:
             raise DeviceError(f"cannot emulate {path}: {error}") from error
 
-    def call(
+    def run(
         self,
-        function: str,
+        name: str,
         inputs: Sequence[Array],
         output_shapes: Sequence[tuple[int, ...]],
         weights: bytes,
@@ -74,13 +74,13 @@ class Emulator:
         timeout_seconds: float = 600.0,
         progress: Callable[[int], None] | None = None,
     ) -> EmulatedRun:
-        """Call a function with the signature of `NAME_run`.
+        """Call `NAME_init`, then `NAME_run`.
 
         Args:
-            function: Its symbol, such as `"mobilenet_run"`.
+            name: What the names of both begin with.
             inputs: Arrays of the model's types; copied in row-major order.
             output_shapes: Shapes of the outputs.
-            weights: The artifact's blob; read-only, like the inputs.
+            weights: The artifact's `weights_image`; read-only, like the inputs.
             workspace_bytes: Scratch memory to provide. It and the outputs are filled with ones,
                 which are NaNs, so that a read of what was never written shows in the result.
             output_dtypes: Element types of the outputs; by default all are f32.
@@ -88,12 +88,10 @@ class Emulator:
             progress: Called a few times a second with the instructions executed so far.
 
         Raises:
-            DeviceError: The function is missing, accessed memory it was not given, executed an
+            DeviceError: A function is missing, accessed memory it was not given, executed an
                 unknown instruction, returned an error code, or ran out of time.
         """
-        if function not in self._image.symbols:
-            names = ", ".join(sorted(self._image.symbols))
-            raise DeviceError(f"{self.path} has no function {function!r}; it exports: {names}")
+        init, entry = self._function(f"{name}_init"), self._function(f"{name}_run")
         machine = Machine(self._image)
         input_places = [
             machine.place(f"input {index}", array, array.itemsize)
@@ -109,19 +107,33 @@ class Emulator:
             for info in infos
         ]
         workspace = np.full(workspace_bytes, 0xFF, np.uint8)  # all ones is a NaN
-        arguments = [
+        context = machine.place("the context", np.full(32, 0xFF, np.uint8), 8, writable=True)
+        weights_place = machine.place("the weights", np.frombuffer(weights, np.uint8), ALIGNMENT)
+        workspace_place = machine.place("the workspace", workspace, ALIGNMENT, writable=True)
+        tables = [
             machine.place("the table of inputs", np.array(input_places, np.uint64), 8),
             machine.place("the table of outputs", np.array(output_places, np.uint64), 8),
-            machine.place("the weights", np.frombuffer(weights, np.uint8), ALIGNMENT),
-            machine.place("the workspace", workspace, ALIGNMENT, writable=True),
         ]
+        memory = [weights_place, len(weights), workspace_place, workspace_bytes]
         start = time.perf_counter()
-        code = machine.call(self._image.symbols[function], arguments, timeout_seconds, progress)
+        _check(f"{name}_init", machine.call(init, [context, *memory], timeout_seconds, None))
+        code = machine.call(entry, [context, *tables], timeout_seconds, progress)
         seconds = time.perf_counter() - start
-        if code != 0:
-            raise DeviceError(f"{function} returned error code {code}")
+        _check(f"{name}_run", code)
         outputs = tuple(
             np.frombuffer(machine.read(place, info.bytes), info.numpy).reshape(info.shape)
             for place, info in zip(output_places, infos, strict=True)
         )
         return EmulatedRun(outputs, machine.instructions, seconds)
+
+    def _function(self, symbol: str) -> int:
+        """The address of a function that the library exports."""
+        if symbol not in self._image.symbols:
+            names = ", ".join(sorted(self._image.symbols))
+            raise DeviceError(f"{self.path} has no function {symbol!r}; it exports: {names}")
+        return self._image.symbols[symbol]
+
+
+def _check(function: str, code: int) -> None:
+    if code != 0:
+        raise DeviceError(f"{function} returned error code {code}")

@@ -25,12 +25,20 @@ Bytes = npt.NDArray[np.uint8]
 
 _HUGE_PAGE = 2 * 1024 * 1024
 
-# The codes of csrc/ago_runtime.h.
-_ERRORS = {
-    1: "a required pointer is null",
-    2: f"weights or workspace are not aligned to {ALIGNMENT} bytes",
-    3: "no step has this index",
-}
+_DECLARATIONS = """
+typedef struct {{
+    uint64_t model;
+    const void *weights;
+    void *workspace;
+    const void *pool;
+}} ago_context;
+int32_t {name}_init(ago_context *, const void *, size_t, void *, size_t);
+int32_t {name}_run(const ago_context *, const void *const *, void *const *);
+int32_t {name}_step(const ago_context *, int32_t, const void *const *, void *const *);
+int32_t {name}_set_pool(ago_context *, const void *);
+const char *{name}_error_text(int32_t);
+"""
+_FUNCTIONS = ("init", "run", "step", "set_pool", "error_text")
 
 
 def aligned_array(
@@ -68,6 +76,13 @@ def aligned_array(
     return np.ndarray(dims, kind, buffer=raw, offset=start)
 
 
+def aligned_bytes(content: bytes) -> Bytes:
+    """A copy of bytes at an aligned address; see `aligned_array`."""
+    array: Bytes = aligned_array(len(content), np.uint8)
+    array[:] = np.frombuffer(content, np.uint8)
+    return array
+
+
 class Library:
     """A compiled model in this process.
 
@@ -76,7 +91,12 @@ class Library:
         name: The model's C identifier.
         ffi: Interface to its functions.
         pool: Threads that runs are shared with; None for the calling thread alone.
+        entry: The C function that runs the model.
+        step_entry: The C function that runs one step.
     """
+
+    entry: Callable[..., int]
+    step_entry: Callable[..., int]
 
     def __init__(self, path: Path, name: str, pool: ThreadPool | None = None) -> None:
         """Load a library.
@@ -95,17 +115,13 @@ class Library:
         self.name = name
         self.pool = pool
         self.ffi = cffi.FFI()
-        arguments = "const void *const *, void *const *, const void *, void *"
-        self.ffi.cdef(f"int32_t {name}_run({arguments});")
-        self.ffi.cdef(f"int32_t {name}_step(int32_t, {arguments});")
-        self.ffi.cdef(f"int32_t {name}_run_on(const void *, {arguments});")
+        self.ffi.cdef(_DECLARATIONS.format(name=name))
         try:
             self._library = self.ffi.dlopen(str(path))
-            self._run = getattr(self._library, f"{name}_run")
-            self._step = getattr(self._library, f"{name}_step")
+            functions = [getattr(self._library, f"{name}_{function}") for function in _FUNCTIONS]
         except (OSError, AttributeError) as error:
             raise DeviceError(f"cannot load the compiled model {path}: {error}") from error
-        self._run_on = getattr(self._library, f"{name}_run_on", None)
+        self._init, self.entry, self.step_entry, self._set_pool, self._error_text = functions
 
     def run(
         self, inputs: Sequence[Array], outputs: Sequence[Array], weights: Bytes, workspace: Bytes
@@ -115,7 +131,7 @@ class Library:
         Args:
             inputs: C-contiguous arrays of the model's types and shapes, in order; not checked.
             outputs: Likewise; overwritten.
-            weights: The artifact's blob, 64-byte aligned.
+            weights: An array of the artifact's `weights_image`, 64-byte aligned.
             workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
 
         Raises:
@@ -137,33 +153,51 @@ class Library:
         session.point(inputs, outputs)
         session.step(index)
 
-    def entry_of_steps(self) -> Callable[..., int]:
-        """The function that runs one step, whose number comes in front of the arrays."""
-        step: Callable[..., int] = self._step
-        return step
+    def context(self, weights: Bytes, workspace: Bytes) -> object:
+        """A new `ago_context`, for runs of one thread at a time.
 
-    def entry(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        """The function that runs the model, and its arguments in front of the arrays."""
-        if self.pool is not None and self._run_on is not None:
-            return self._run_on, (self.ffi.cast("void *", self.pool.handle),)
-        return self._run, ()
+        Args:
+            weights: An array of the artifact's `weights_image`, 64-byte aligned; kept alive by the
+                caller, as the workspace is.
+            workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
 
-    @staticmethod
-    def check(what: str, code: int) -> None:
-        """Raise where a call returned an error code.
+        Raises:
+            DeviceError: The model refused them.
+        """
+        context = self.ffi.new("ago_context *")
+        pointers = [self.ffi.cast("void *", array.ctypes.data) for array in (weights, workspace)]
+        code = self._init(context, pointers[0], weights.nbytes, pointers[1], workspace.nbytes)
+        self.check("init", code)
+        if self.pool is not None:
+            self.check(
+                "set_pool", self._set_pool(context, self.ffi.cast("void *", self.pool.handle))
+            )
+        return context
+
+    def address(self, thing: object) -> int:
+        """The address of a C function of the library, or of a context."""
+        return int(self.ffi.cast("uintptr_t", thing))
+
+    def check(self, what: str, code: int) -> None:
+        """Raise where a function of the model returned an error code.
+
+        Args:
+            what: The function, such as `"run"`.
+            code: What it returned.
 
         Raises:
             DeviceError: It did; says what the code means.
         """
         if code:
-            raise DeviceError(f"{what} failed: {_ERRORS.get(code, f'unknown error {code}')}")
+            text = self.ffi.string(self._error_text(code)).decode()
+            raise DeviceError(f"{self.name}_{what} failed: {text}")
 
 
 class Session:
     """A library with one caller's weights and workspace; a run costs few microseconds beside C's.
 
     Attributes:
-        arguments: The tables of inputs and outputs, the weights, the workspace.
+        arguments: The context, the tables of inputs and outputs: what `NAME_run` takes.
     """
 
     def __init__(
@@ -175,8 +209,11 @@ class Session:
             library: The model.
             inputs: How many inputs it has.
             outputs: How many outputs it has.
-            weights: The artifact's blob, 64-byte aligned.
+            weights: An array of the artifact's `weights_image`, 64-byte aligned.
             workspace: At least the artifact's `workspace_bytes`, 64-byte aligned; overwritten.
+
+        Raises:
+            DeviceError: The model refused weights or workspace.
         """
         ffi = library.ffi
         self._library = library
@@ -184,14 +221,9 @@ class Session:
         self._from_buffer = ffi.from_buffer
         self._inputs = ffi.new("void *[]", inputs or 1)
         self._outputs = ffi.new("void *[]", outputs or 1)
-        self.arguments = (
-            self._inputs,
-            self._outputs,
-            ffi.cast("void *", weights.ctypes.data),
-            ffi.cast("void *", workspace.ctypes.data),
-        )
-        self._run, self._front = library.entry()
-        self._step = library.entry_of_steps()
+        context = library.context(weights, workspace)
+        self.arguments = (context, self._inputs, self._outputs)
+        self._run, self._step = library.entry, library.step_entry
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Run the model once.
@@ -207,12 +239,12 @@ class Session:
         self.point(inputs, outputs)
         pool = self._library.pool
         if pool is None:
-            code = self._run(*self._front, *self.arguments)
+            code = self._run(*self.arguments)
         else:
             with pool.lock:
-                code = self._run(*self._front, *self.arguments)
+                code = self._run(*self.arguments)
         if code:
-            self._library.check(f"{self._library.name}_run", code)
+            self._library.check("run", code)
 
     def step(self, index: int) -> None:
         """Run one subgraph on the arrays that `point` was given; it uses the calling thread alone.
@@ -223,9 +255,10 @@ class Session:
         Raises:
             DeviceError: The model refused its arguments.
         """
-        code = self._step(index, *self.arguments)
+        context, inputs, outputs = self.arguments
+        code = self._step(context, index, inputs, outputs)
         if code:
-            self._library.check(f"{self._library.name}_step({index})", code)
+            self._library.check(f"step({index})", code)
 
     def point(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Let the tables of inputs and outputs point to arrays, which the caller keeps alive.

@@ -39,6 +39,8 @@ _ARRAYS_BASE = 0x1_0000_0000
 _FP_ENABLED = 3 << 20  # CPACR_EL1.FPEN
 _FP_INEXACT = 1 << 4  # FPSR.IXC: once it is set, the emulator computes with the host's own FPU
 _POLL_SECONDS = 0.2
+_EXCEPTION_SVC = 2  # unicorn's number of the exception that a system call is
+_ENOSYS = 38
 
 
 class _Counter(ctypes.Structure):
@@ -69,6 +71,7 @@ class Machine:
         self._next_page = _ARRAYS_BASE
         self._arrays: list[tuple[int, int, str]] = []  # start, end, name
         self._fault: tuple[bool, int] | None = None  # is it a write, address
+        self._refused = False  # whether an exception stopped it
         self._counter = _Counter()
         self._counts = self._add_hooks()
         self._map_image(image)
@@ -79,7 +82,7 @@ class Machine:
 
     @property
     def instructions(self) -> int | None:
-        """Instructions executed so far; None where no compiler was there to build the counter."""
+        """Those of the latest call; None where no compiler was there to build the counter."""
         return self._counter.instructions if self._counts else None
 
     def place(
@@ -130,6 +133,7 @@ class Machine:
         Raises:
             DeviceError: It did not return: a fault, or out of time.
         """
+        self._counter.instructions = 0
         for index, value in enumerate(arguments):
             self._set(f"X{index}", value)
         self._set("LR", _RETURN_ADDRESS)
@@ -145,6 +149,8 @@ class Machine:
         def run() -> None:
             try:
                 self._engine.emu_start(entry, _RETURN_ADDRESS)
+                if self._refused:
+                    raise self._unicorn.UcError(self._unicorn.UC_ERR_EXCEPTION)
             except self._unicorn.UcError as error:
                 errors.append(error)
 
@@ -201,7 +207,7 @@ class Machine:
         return f"{address - start} bytes into {name}, which may not be written to"
 
     def _add_hooks(self) -> bool:
-        """Note the place of faults; count instructions if a counter can be built."""
+        """Note faults, answer system calls, count instructions if a counter can be built."""
 
         def note_fault(
             _engine: object, access: int, address: int, _size: int, _value: int, _data: object
@@ -213,6 +219,15 @@ class Machine:
             self._fault = (is_write, address)
             return False
 
+        def answer(_engine: object, number: int, _data: object) -> None:
+            """Refuse system calls, as a sandbox would; stop at any other exception."""
+            if number == _EXCEPTION_SVC:
+                self._set("X0", -_ENOSYS & 0xFFFF_FFFF_FFFF_FFFF)
+            else:
+                self._refused = True
+                self._engine.emu_stop()
+
+        self._engine.hook_add(self._unicorn.UC_HOOK_INTR, answer)
         kinds = self._unicorn.UC_HOOK_MEM_UNMAPPED | self._unicorn.UC_HOOK_MEM_PROT
         self._engine.hook_add(kinds, note_fault)
         counter = _block_counter()

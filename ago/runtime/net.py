@@ -28,7 +28,7 @@ class Net:
     Args:
         artifact: What was compiled.
         library: The loaded code.
-        weights: The artifact's weights, 64-byte aligned.
+        weights: The artifact's `weights_image`, 64-byte aligned.
         anatomy: Gives the inside of the model, which `verify` needs.
     """
 
@@ -92,7 +92,7 @@ class Net:
             array = inputs.get(name)
             if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
                 return None
-            if not array.flags.c_contiguous:
+            if not (array.flags.c_contiguous and array.flags.aligned):
                 return None
             arrays.append(array)
         return arrays
@@ -221,7 +221,7 @@ def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike
                 f"input {info.name} is {array.dtype}{list(array.shape)}, "
                 f"expected {info.numpy}{list(info.shape)}"
             )
-        arrays.append(np.ascontiguousarray(array).reshape(info.shape))
+        arrays.append(np.require(array, requirements=["C", "A"]).reshape(info.shape))
     return arrays
 
 

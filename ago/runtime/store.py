@@ -107,6 +107,7 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
         "outputs": _as_lists(artifact.outputs),
         "target": dataclasses.asdict(artifact.target),
         "steps": list(artifact.steps),
+        "fingerprint": artifact.fingerprint,
     }
     (directory / _WEIGHTS).write_bytes(artifact.weights)
     (directory / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
@@ -141,6 +142,7 @@ def read_artifact(directory: Path) -> Artifact:
         outputs=_from_lists(data["outputs"]),
         target=Target(**data["target"]),
         steps=tuple(data["steps"]),
+        fingerprint=data["fingerprint"],
     )
 
 

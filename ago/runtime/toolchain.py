@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +80,7 @@ class Toolchain:
         target: Target,
         *,
         include: Sequence[Path] = (),
+        general: Container[str] = (),
         jobs: int | None = None,
         progress: Progress = silent,
         timeout_seconds: float | None = None,
@@ -91,6 +92,7 @@ class Toolchain:
             directory: Receives `NAME.o` for each source.
             target: CPU to compile for.
             include: Directories searched for headers.
+            general: Names of files to compile for any CPU of the target's architecture.
             jobs: Compilers run at once; by default the number of CPUs.
             progress: Told "compiling C" and the number of files.
             timeout_seconds: Wall time that a file may take; by default any.
@@ -102,12 +104,13 @@ class Toolchain:
             ToolchainError: The compiler failed; carries the command and its first messages. Or it
                 took too long.
         """
-        flags = [*self._target_flags(target), *_COMPILE_FLAGS, *_extra_flags()]
-        flags += [f"-I{path}" for path in include]
+        flags = [*_COMPILE_FLAGS, *_extra_flags(), *(f"-I{path}" for path in include)]
+        own, any_cpu = self._target_flags(target), self._triple_flags(target)
 
         def compile_one(source: Path) -> Path:
             result = directory / f"{source.name}.o"
-            self._run([*flags, "-c", str(source), "-o", str(result)], timeout_seconds)
+            machine = any_cpu if source.name in general else own
+            self._run([*machine, *flags, "-c", str(source), "-o", str(result)], timeout_seconds)
             return result
 
         with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:

@@ -22,9 +22,14 @@ SHAPES = [(1, 5)]
 
 
 def assemble(directory: Path, body: str) -> Emulator:
-    """A library whose function `entry` is written in assembler, in the signature of NAME_run."""
+    """A library whose function `entry_run` is written in assembler.
+
+    `entry_init` keeps weights and workspace where an `ago_context` has them.
+    """
     source = directory / "entry.S"
-    source.write_text(f"    .text\n    .globl entry\nentry:\n{body}\n")
+    init = "entry_init:\n    stp x1, x3, [x0, #8]\n    mov w0, #0\n    ret\n"
+    names = "    .globl entry_init\n    .globl entry_run\n"
+    source.write_text(f"    .text\n{names}{init}entry_run:\n{body}\n")
     toolchain = find_toolchain(A76)
     objects = toolchain.compile_objects([source], directory, A76)
     return Emulator(toolchain.link_shared(objects, directory / "entry.so", A76))
@@ -37,7 +42,7 @@ def small(tmp_path_factory) -> Emulator:
 
 def test_every_toolchain(tmp_path, toolchain):
     emulator = Emulator(build(SMALL, "shared", tmp_path / "small.so", toolchain))
-    run = emulator.call("small_run", [some_input()], SHAPES, SMALL.weights, SMALL.workspace_bytes)
+    run = emulator.run("small", [some_input()], SHAPES, SMALL.weights_image, SMALL.workspace_bytes)
     assert np.array_equal(run.outputs[0], expected(some_input()))
     assert run.instructions > 2 * 35  # a load and an fma for each weight
     assert run.seconds > 0
@@ -49,7 +54,7 @@ def test_every_aarch64_target(tmp_path, name):
         pytest.skip("on a Mac this target is built in the Mac's own format")
     artifact = small_artifact(TARGETS[name])
     emulator = Emulator(build(artifact, "shared", tmp_path / "small.so"))
-    run = emulator.call("small_run", [some_input()], SHAPES, SMALL.weights, 64)
+    run = emulator.run("small", [some_input()], SHAPES, SMALL.weights_image, 64)
     assert np.array_equal(run.outputs[0], expected(some_input()))
 
 
@@ -68,14 +73,14 @@ def test_count_equals_the_count_by_hand(tmp_path, iterations):
         cbz x9, 2f
         add x11, x11, #1
     2:  ret"""
-    run = assemble(tmp_path, loop).call("entry", [], [], b"", 0)
+    run = assemble(tmp_path, loop).run("entry", [], [], b"", 0)
     # Before the loop 2, a round 3 and the leaf's 3, after it 3.
     assert run.instructions == 2 + 6 * iterations + 3
 
 
 def test_repeated_calls_count_the_same(small):
     counts = {
-        small.call("small_run", [some_input()], SHAPES, SMALL.weights, 64).instructions
+        small.run("small", [some_input()], SHAPES, SMALL.weights_image, 64).instructions
         for _ in range(3)
     }
     assert len(counts) == 1
@@ -84,7 +89,7 @@ def test_repeated_calls_count_the_same(small):
 def test_progress_is_reported(tmp_path):
     loop = "    mov x9, #0x2000000\n1:  subs x9, x9, #1\n    b.ne 1b\n    mov w0, #0\n    ret"
     seen = []
-    run = assemble(tmp_path, loop).call("entry", [], [], b"", 0, progress=seen.append)
+    run = assemble(tmp_path, loop).run("entry", [], [], b"", 0, progress=seen.append)
     assert run.instructions == 1 + 2 * 0x2000000 + 2
     assert seen == sorted(seen)
     assert seen[-1] == run.instructions
@@ -95,52 +100,58 @@ def test_without_a_compiler_nothing_is_counted(small, monkeypatch):
         raise ToolchainError("none")
 
     monkeypatch.setattr(machine_module, "find_toolchain", no_compiler)
-    run = small.call("small_run", [some_input()], SHAPES, SMALL.weights, 64)
+    run = small.run("small", [some_input()], SHAPES, SMALL.weights_image, 64)
     assert run.instructions is None
     assert np.array_equal(run.outputs[0], expected(some_input()))
 
 
 class TestRefusals:
-    def test_reading_beyond_the_weights(self, small):
-        with pytest.raises(DeviceError, match=r"read .* bytes after the end of the weights"):
-            small.call("small_run", [some_input()], SHAPES, SMALL.weights[:64], 64)
+    def test_reading_beyond_the_weights(self, tmp_path):
+        emulator = assemble(tmp_path, "    ldr x9, [x0, #8]\n    ldr w9, [x9, #64]\n    ret")
+        with pytest.raises(DeviceError, match=r"read .*, 0 bytes after the end of the weights"):
+            emulator.run("entry", [], [], bytes(64), 0)
+
+    def test_weights_that_are_cut_off(self, small):
+        with pytest.raises(DeviceError, match="small_init returned error code 6"):
+            small.run("small", [some_input()], SHAPES, SMALL.weights_image[:64], 64)
 
     def test_reading_beyond_an_input(self, small):
         with pytest.raises(DeviceError, match=r"read .*, 0 bytes after the end of input 0"):
-            small.call("small_run", [some_input()[:, :4]], SHAPES, SMALL.weights, 64)
+            small.run("small", [some_input()[:, :4]], SHAPES, SMALL.weights_image, 64)
 
     def test_writing_beyond_an_output(self, small):
         with pytest.raises(DeviceError, match=r"wrote to .*, 0 bytes after the end of output 0"):
-            small.call("small_run", [some_input()], [(1, 4)], SMALL.weights, 64)
+            small.run("small", [some_input()], [(1, 4)], SMALL.weights_image, 64)
 
     @pytest.mark.parametrize(
-        ("table", "name"), [("ldr x9, [x0]", "input 0"), ("mov x9, x2", "the weights")]
+        ("table", "name"), [("ldr x9, [x1]", "input 0"), ("ldr x9, [x0, #8]", "the weights")]
     )
     def test_writing_to_what_is_constant(self, tmp_path, table, name):
         emulator = assemble(tmp_path, f"    {table}\n    str wzr, [x9, #4]\n    ret")
         with pytest.raises(DeviceError, match=f"wrote to .* 4 bytes into {name}, which may not"):
-            emulator.call("entry", [some_input()], [], bytes(64), 0)
+            emulator.run("entry", [some_input()], [], bytes(64), 0)
 
     def test_reading_what_was_never_written(self, tmp_path):
-        copy = "    ldr x9, [x1]\n    ldr s0, [x3]\n    str s0, [x9]\n    mov w0, #0\n    ret"
-        run = assemble(tmp_path, copy).call("entry", [], [(2,)], b"", 64)
+        load = "    ldr x9, [x2]\n    ldr x10, [x0, #16]\n    ldr s0, [x10]\n"
+        copy = f"{load}    str s0, [x9]\n    mov w0, #0\n    ret"
+        run = assemble(tmp_path, copy).run("entry", [], [(2,)], b"", 64)
         assert np.isnan(run.outputs[0]).all()
 
     def test_unknown_instruction(self, tmp_path):
         with pytest.raises(DeviceError, match="stopped at offset"):
-            assemble(tmp_path, "    udf #0").call("entry", [], [], b"", 0)
+            assemble(tmp_path, "    udf #0").run("entry", [], [], b"", 0)
 
     def test_error_code(self, tmp_path):
-        with pytest.raises(DeviceError, match="entry returned error code -2"):
-            assemble(tmp_path, "    mov w0, #-2\n    ret").call("entry", [], [], b"", 0)
+        with pytest.raises(DeviceError, match="entry_run returned error code -2"):
+            assemble(tmp_path, "    mov w0, #-2\n    ret").run("entry", [], [], b"", 0)
 
     def test_time_limit(self, tmp_path):
         with pytest.raises(DeviceError, match=r"did not end in 0\.3 seconds"):
-            assemble(tmp_path, "    b entry").call("entry", [], [], b"", 0, timeout_seconds=0.3)
+            assemble(tmp_path, "    b entry_run").run("entry", [], [], b"", 0, timeout_seconds=0.3)
 
     def test_missing_function(self, small):
-        with pytest.raises(DeviceError, match=r"no function 'big_run'; it exports: small_run, sm"):
-            small.call("big_run", [], [], b"", 0)
+        with pytest.raises(DeviceError, match=r"no function 'big_init'; it exports: small_"):
+            small.run("big", [], [], b"", 0)
 
     def test_missing_file(self, tmp_path):
         with pytest.raises(DeviceError, match="cannot emulate"):

@@ -41,7 +41,7 @@ def test_runs_and_reports(tmp_path, toolchain, target, embed):
     artifact = small_artifact(target)
     program = build(artifact, "executable", tmp_path / "b", toolchain, embed_weights=embed)
     some_input().tofile(tmp_path / "x")
-    (tmp_path / "w").write_bytes(artifact.weights)
+    (tmp_path / "w").write_bytes(artifact.weights_image)
     weights = [] if embed else ["--weights", tmp_path / "w"]
     files = ["--input", tmp_path / "x", "--output", tmp_path / "y"]
     done = start(program, target, *weights, *files, "--runs", 5, "--warmup", 0)
@@ -52,7 +52,7 @@ def test_runs_and_reports(tmp_path, toolchain, target, embed):
     assert 0 <= report["min_ms"] <= report["median_ms"]
     assert report["min_ms"] <= report["mean_ms"] < 1000
     del report["min_ms"], report["median_ms"], report["mean_ms"]
-    assert report == {"model": "small", "runs": 5, "workspace_bytes": 64, "weights_bytes": 320}
+    assert report == {"model": "small", "runs": 5, "workspace_bytes": 64, "weights_bytes": 384}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def program(tmp_path_factory) -> Path:
 
 def test_inputs_default_to_a_fixed_pattern(tmp_path, program):
     artifact = small_artifact(HOST)
-    (tmp_path / "w").write_bytes(artifact.weights)
+    (tmp_path / "w").write_bytes(artifact.weights_image)
     for name in ("first", "second"):
         done = start(program, HOST, "--weights", tmp_path / "w", "--output", tmp_path / name)
         assert done.returncode == 0

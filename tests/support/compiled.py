@@ -11,25 +11,28 @@ import numpy as np
 from ago.backend_neon.neon import NEON
 from ago.backend_x86.avx2 import AVX2
 from ago.backend_x86.avx512 import AVX512
+from ago.codegen.ctext import HELPERS, used_helpers
+from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.emit import Function, emit_function, parameters
 from ago.codegen.entry import (
     InputSlot,
-    ModelInterface,
     OutputSlot,
     Slot,
     Step,
     WeightsSlot,
     WorkspaceSlot,
 )
+from ago.codegen.header import ModelInterface, Port
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.model import emit_model
 from ago.codegen.portable import PORTABLE
 from ago.ir.nest import Buffer
 from ago.ir.program import Program
+from ago.ir.tensor import TensorType
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build, library_suffix
 from ago.runtime.emulator import Emulator
-from ago.runtime.library import Library, aligned_array
+from ago.runtime.library import Library, aligned_array, aligned_bytes
 from ago.target import TARGETS, runs_on_host
 
 TABLES: Mapping[str, Intrinsics] = {
@@ -50,6 +53,44 @@ def emit(program: Program, target: str) -> Function:
     isa = TARGETS[target].isa
     table = next(table for table in TABLES.values() if table.isa == isa)
     return emit_function(program, TARGETS[target], table)
+
+
+def ports(infos: Sequence[TensorInfo]) -> tuple[Port, ...]:
+    """Inputs or outputs as the code generator takes them."""
+    return tuple(Port(info.name, TensorType(info.shape, info.dtype)) for info in infos)
+
+
+def body_artifact(
+    body: str, target: str, inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]
+) -> Artifact:
+    """A model of one function with a body in C, in which arrays go by the names of the tensors."""
+    table = TABLES[target]
+    parameters = [f"const float *restrict {info.name}" for info in inputs]
+    parameters += [f"float *restrict {info.name}" for info in outputs]
+    signature = f"void body({', '.join(parameters)})"
+    known = HELPERS.keys() | ELEMENT_HELPERS.keys() | table.helpers.keys()
+    function = Function(
+        name="body",
+        parameters=tuple(info.name for info in (*inputs, *outputs)),
+        signature=signature,
+        text=f"{signature} {{\n{body}\n}}\n",
+        helpers=tuple(used_helpers(body, known)),
+        key=body,
+    )
+    slots = (*map(InputSlot, range(len(inputs))), *map(OutputSlot, range(len(outputs))))
+    interface = ModelInterface("m", ports(inputs), ports(outputs), 0, 0)
+    code = emit_model(interface, [Step(function, slots)], table)
+    return Artifact(
+        name="m",
+        sources=code.files,
+        weights=b"",
+        workspace_bytes=0,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        target=TARGETS[target],
+        steps=("body",),
+        fingerprint=code.fingerprint,
+    )
 
 
 class _Assembly:
@@ -88,17 +129,19 @@ class _Assembly:
         return WeightsSlot(len(self.weights) - array.nbytes)
 
     def artifact(self) -> Artifact:
-        inputs, outputs = (tuple(i.name for i in infos) for infos in (self.inputs, self.outputs))
+        inputs, outputs = ports(self.inputs), ports(self.outputs)
         interface = ModelInterface("m", inputs, outputs, len(self.weights), self.workspace)
+        code = emit_model(interface, self.steps, TABLES[self.target])
         return Artifact(
             name="m",
-            sources=emit_model(interface, self.steps, TABLES[self.target]),
+            sources=code.files,
             weights=self.weights,
             workspace_bytes=self.workspace,
             inputs=tuple(self.inputs),
             outputs=tuple(self.outputs),
             target=TARGETS[self.target],
             steps=tuple(step.function.name for step in self.steps),
+            fingerprint=code.fingerprint,
         )
 
 
@@ -121,18 +164,17 @@ def run_compiled(programs: Sequence[tuple[Program, Arrays]], target: str) -> lis
 def call(model: Artifact, path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
     """Run a library of `model`: its outputs, which are NaN or -1 where it wrote nothing."""
     if not runs_on_host(model.target):
-        run = Emulator(path).call(
-            f"{model.name}_run",
+        run = Emulator(path).run(
+            model.name,
             feeds,
             [info.shape for info in model.outputs],
-            model.weights,
+            model.weights_image,
             model.workspace_bytes,
             output_dtypes=[info.dtype for info in model.outputs],
         )
         return list(run.outputs)
     outputs = [info.unwritten() for info in model.outputs]
-    weights = aligned_array(max(1, len(model.weights)), np.uint8)
-    weights[: len(model.weights)] = np.frombuffer(model.weights, np.uint8)
+    weights = aligned_bytes(model.weights_image)
     workspace = aligned_array(max(1, model.workspace_bytes), np.uint8)
     workspace[:] = 0xFF
     Library(path, model.name).run(feeds, outputs, weights, workspace)

@@ -8,25 +8,40 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.target import Target
 
 ROWS, COLUMNS = 5, 7
+FINGERPRINT = 12345
 
 _HEADER = """\
 #ifndef SMALL_H
 #define SMALL_H
-#include "ago_runtime.h"
-#define SMALL_WEIGHTS_BYTES 320
+#include "ago_model.h"
+#define SMALL_WEIGHTS_BYTES 384
 #define SMALL_WORKSPACE_BYTES 64
 #define SMALL_STEPS 2
 #define SMALL_ALIGNMENT 64
-AGO_EXPORT int32_t small_run(const void *const *inputs, void *const *outputs, const void *weights,
-                             void *workspace);
-AGO_EXPORT int32_t small_step(int32_t index, const void *const *inputs, void *const *outputs,
-                              const void *weights, void *workspace);
+#define SMALL_INPUTS 1
+#define SMALL_OUTPUTS 1
+#define SMALL_INPUT_0_NAME "x"
+#define SMALL_INPUT_0_BYTES 28
+#define SMALL_OUTPUT_0_NAME "y"
+#define SMALL_OUTPUT_0_BYTES 20
+extern AGO_EXPORT const unsigned char small_weights[SMALL_WEIGHTS_BYTES];
+AGO_EXPORT int32_t small_init(ago_context *context, const void *weights, size_t weights_bytes,
+                              void *workspace, size_t workspace_bytes);
+AGO_EXPORT int32_t small_run(const ago_context *context, const void *const *inputs,
+                             void *const *outputs);
+AGO_EXPORT int32_t small_step(const ago_context *context, int32_t index,
+                              const void *const *inputs, void *const *outputs);
+AGO_EXPORT int32_t small_set_pool(ago_context *context, const ago_pool *pool);
+AGO_EXPORT const char *small_error_text(int32_t code);
+extern AGO_HIDDEN const uint64_t small_cpu;
 AGO_HIDDEN void small_affine(const float *x, const float *weights, float *sums);
 #endif
 """
 
 _AFFINE = """\
 #include "small.h"
+
+const uint64_t small_cpu = AGO_CPU_FEATURES;
 
 /* weights: b[5] padded to 16 floats, then W[5][7] */
 void small_affine(const float *x, const float *weights, float *sums) {
@@ -43,13 +58,32 @@ void small_affine(const float *x, const float *weights, float *sums) {
 _MAIN = """\
 #include "small.h"
 
-int32_t small_step(int32_t index, const void *const *inputs, void *const *outputs,
-                   const void *weights, void *workspace) {
-    int32_t code = ago_check(inputs, 1, outputs, 1, weights, SMALL_WEIGHTS_BYTES, workspace,
-                             SMALL_WORKSPACE_BYTES);
+static const uint8_t element_bytes[] = {4, 4};
+static const ago_model model = {
+    FINGERPRINT, SMALL_WEIGHTS_BYTES, SMALL_WORKSPACE_BYTES, &small_cpu, 1, 1, element_bytes,
+};
+
+int32_t small_init(ago_context *context, const void *weights, size_t weights_bytes,
+                   void *workspace, size_t workspace_bytes) {
+    return ago_init(&model, context, weights, weights_bytes, workspace, workspace_bytes);
+}
+
+int32_t small_set_pool(ago_context *context, const ago_pool *pool) {
+    return ago_set_pool(&model, context, pool);
+}
+
+const char *small_error_text(int32_t code) {
+    return ago_error_text(code);
+}
+
+int32_t small_step(const ago_context *context, int32_t index, const void *const *inputs,
+                   void *const *outputs) {
+    const int32_t code = ago_check(&model, context, inputs, outputs);
     if (code != AGO_OK) {
         return code;
     }
+    const void *weights = context->weights;
+    void *workspace = context->workspace;
     float *sums = workspace;
     float *y = outputs[0];
     struct block { float values[5]; } copy;
@@ -68,17 +102,16 @@ int32_t small_step(int32_t index, const void *const *inputs, void *const *output
     }
 }
 
-int32_t small_run(const void *const *inputs, void *const *outputs, const void *weights,
-                  void *workspace) {
+int32_t small_run(const ago_context *context, const void *const *inputs, void *const *outputs) {
     for (int32_t index = 0; index < SMALL_STEPS; ++index) {
-        int32_t code = small_step(index, inputs, outputs, weights, workspace);
+        int32_t code = small_step(context, index, inputs, outputs);
         if (code != AGO_OK) {
             return code;
         }
     }
     return AGO_OK;
 }
-"""
+""".replace("FINGERPRINT", str(FINGERPRINT))
 
 
 def small_artifact(target: Target) -> Artifact:
@@ -96,6 +129,7 @@ def small_artifact(target: Target) -> Artifact:
         outputs=(TensorInfo("y", (1, ROWS)),),
         target=target,
         steps=("affine", "relu"),
+        fingerprint=FINGERPRINT,
     )
 
 

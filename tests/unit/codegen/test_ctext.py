@@ -10,10 +10,9 @@ import pytest
 
 from ago.codegen.ctext import HELPERS, Names, float_literal, index_text, used_helpers
 from ago.ir.index import Index, evaluate, maximum, minimum, var
-from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.artifact import TensorInfo
 from ago.runtime.build import build, library_suffix
-from ago.target import TARGETS
-from tests.support.compiled import call
+from tests.support.compiled import body_artifact, call
 
 RANGES = {"a": (-9, 9), "b": (0, 6), "c.0": (-3, 2)}
 NAMES = {"a": "a", "b": "b", "c.0": "c_0"}
@@ -46,30 +45,7 @@ def test_integer_expressions_have_floor_semantics():
     body = "\n".join(lines)
     helpers = used_helpers(body, HELPERS)
     assert {"ago_floordiv", "ago_mod", "ago_min", "ago_max"} <= set(helpers)
-    arguments = "const void *const *inputs, void *const *outputs, const void *w, void *s"
-    text = f"""\
-#include "ago_runtime.h"
-{"".join(HELPERS[name] for name in helpers)}
-AGO_EXPORT int32_t m_run({arguments}) {{
-    float *out = outputs[0];
-    (void)inputs, (void)w, (void)s;
-{body}
-    return AGO_OK;
-}}
-AGO_EXPORT int32_t m_step(int32_t i, {arguments}) {{
-    return i == 0 ? m_run(inputs, outputs, w, s) : AGO_ERROR_STEP;
-}}
-"""
-    artifact = Artifact(
-        name="m",
-        sources={"m.h": "", "m.c": text},
-        weights=b"",
-        workspace_bytes=0,
-        inputs=(),
-        outputs=(TensorInfo("out", (len(cases),)),),
-        target=TARGETS["portable"],
-        steps=("indices",),
-    )
+    artifact = body_artifact(body, "portable", [], [TensorInfo("out", (len(cases),))])
     with tempfile.TemporaryDirectory() as directory:
         path = build(artifact, "shared", Path(directory) / f"m{library_suffix()}")
         (out,) = call(artifact, path, [])

@@ -8,15 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ago.codegen.ctext import used_helpers
-from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.intrinsics import ARITHMETIC, MASKS, Intrinsics, Row
-from ago.codegen.model import helper_text
 from ago.ir.functions import FUNCTIONS
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build, library_suffix
 from ago.target import TARGETS
-from tests.support.compiled import HOST_TARGETS, TABLES, call
+from tests.support.compiled import HOST_TARGETS, TABLES, body_artifact, call
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-45, 3.4e38, -1.5, 2.0, 0.1875, -7.0]
 """NaN, infinities, zeros, denormals, the largest, and numbers of few bits."""
@@ -91,44 +88,13 @@ def make_artifact(target: str) -> Artifact:
     table = TABLES[target]
     rows = all_rows(table)
     size = len(SPECIAL) ** 2
-    lines = []
+    lines = ["    (void)a, (void)b, (void)c;"]
     for number, row in enumerate(rows):
         count = size if row.name.startswith("scalar.") else size // table.lanes
-        lines.append(f"    float *out{number} = outputs[{number}];")
         lines.append(f"    for (int i = 0; i < {count}; ++i) {{ {statement(row, number, table)} }}")
-    body = "\n".join(lines)
-    helpers = helper_text(used_helpers(body, ELEMENT_HELPERS.keys() | table.helpers.keys()), table)
-    includes = "".join(f"#include {header}\n" for header in table.headers)
-    arguments = "const void *const *inputs, void *const *outputs, const void *w, void *s"
-    source = f"""\
-#include "m.h"
-{includes}
-{helpers}
-int32_t m_run({arguments}) {{
-    const float *a = inputs[0], *b = inputs[1], *c = inputs[2];
-    (void)w, (void)s, (void)b, (void)c;
-{body}
-    return AGO_OK;
-}}
-int32_t m_step(int32_t i, {arguments}) {{
-    return i == 0 ? m_run(inputs, outputs, w, s) : AGO_ERROR_STEP;
-}}
-"""
-    header = f"""\
-#include "ago_runtime.h"
-AGO_EXPORT int32_t m_run({arguments});
-AGO_EXPORT int32_t m_step(int32_t i, {arguments});
-"""
-    return Artifact(
-        name="m",
-        sources={"m.h": header, "m.c": source},
-        weights=b"",
-        workspace_bytes=0,
-        inputs=tuple(TensorInfo(name, (size,)) for name in "abc"),
-        outputs=tuple(TensorInfo(row.name, (size,)) for row in rows),
-        target=TARGETS[target],
-        steps=("rows",),
-    )
+    inputs = [TensorInfo(name, (size,)) for name in "abc"]
+    outputs = [TensorInfo(f"out{number}", (size,)) for number in range(len(rows))]
+    return body_artifact("\n".join(lines), target, inputs, outputs)
 
 
 @pytest.mark.parametrize("target", RUNNABLE)

@@ -9,16 +9,17 @@ import pytest
 from ago.codegen import model as model_module
 from ago.codegen.entry import (
     InputSlot,
-    ModelInterface,
     OutputSlot,
     Step,
     WeightsSlot,
     WorkspaceSlot,
 )
+from ago.codegen.header import ModelInterface, Port
 from ago.codegen.model import emit_model
 from ago.ir.index import var
 from ago.ir.nest import Buffer, Store
 from ago.ir.program import Program
+from ago.ir.tensor import TensorType
 from ago.ir.value import Load, add
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import build, library_suffix
@@ -43,7 +44,8 @@ def adder(name: str, prefix: str = "") -> Program:
 
 
 def interface(**sizes: int) -> ModelInterface:
-    return ModelInterface("net", ("x f32[20]",), ("y f32[20]",), **sizes)
+    array = TensorType((SIZE,))
+    return ModelInterface("net", (Port("x", array),), (Port("y", array),), **sizes)
 
 
 def two_adds(target: str) -> Artifact:
@@ -55,17 +57,17 @@ def two_adds(target: str) -> Artifact:
     ]
     weights = np.zeros(64, np.float32)
     weights[:SIZE], weights[32 : 32 + SIZE] = 1.0, np.arange(SIZE)
+    code = emit_model(interface(constant_bytes=256, workspace_bytes=192), steps, TABLES[target])
     return Artifact(
         name="net",
-        sources=emit_model(
-            interface(weights_bytes=256, workspace_bytes=192), steps, TABLES[target]
-        ),
+        sources=code.files,
         weights=weights.tobytes(),
         workspace_bytes=192,
         inputs=(TensorInfo("x", (SIZE,)),),
         outputs=(TensorInfo("y", (SIZE,)),),
         target=TARGETS[target],
         steps=("first", "second"),
+        fingerprint=code.fingerprint,
     )
 
 
@@ -91,7 +93,9 @@ def test_functions_that_differ_get_their_own_names():
     programs = [adder("same"), named(pointwise(1, 2, 4, 8, 2, 1, 8), "same")]
     functions = [emit(program, "x86-64-v3") for program in programs]
     steps = [Step(function, (InputSlot(0),) * len(function.parameters)) for function in functions]
-    files = emit_model(interface(weights_bytes=0, workspace_bytes=0), steps, TABLES["x86-64-v3"])
+    files = emit_model(
+        interface(constant_bytes=0, workspace_bytes=0), steps, TABLES["x86-64-v3"]
+    ).files
     assert "net_same(" in files["net.c"]
     assert "net_same_2(" in files["net.c"]
 
@@ -101,7 +105,9 @@ def test_kernels_are_spread_over_files_of_similar_size(monkeypatch):
     programs = [named(pointwise(1, 2, 4, 8 * k, 2, 1, 8), f"k{k}") for k in range(1, 13)]
     functions = [emit(program, "x86-64-v3") for program in programs]
     steps = [Step(function, (InputSlot(0),) * 5) for function in functions]
-    files = emit_model(interface(weights_bytes=0, workspace_bytes=0), steps, TABLES["x86-64-v3"])
+    files = emit_model(
+        interface(constant_bytes=0, workspace_bytes=0), steps, TABLES["x86-64-v3"]
+    ).files
     sizes = [len(text) for name, text in files.items() if name.startswith("net_kernels_")]
     kernels = [size for size in sizes if size > 3000]
     assert len(kernels) > 1
@@ -112,10 +118,13 @@ def test_header_documents_sizes_and_arrays():
     header = two_adds("portable").sources["net.h"]
     for text in (
         "#define NET_WORKSPACE_BYTES 192u",
-        "#define NET_WEIGHTS_BYTES 256u",
+        "#define NET_WEIGHTS_BYTES 320u",
         "#define NET_STEPS 2",
         "#define NET_ALIGNMENT 64",
-        "inputs[0]: x f32[20]",
-        "outputs[0]: y f32[20]",
+        "#define NET_INPUTS 1",
+        "/* inputs[0]: x, float[20], dense and row-major. */",
+        '#define NET_INPUT_0_NAME "x"',
+        "#define NET_INPUT_0_SHAPE {20}",
+        "#define NET_OUTPUT_0_BYTES 80u",
     ):
         assert text in header

@@ -7,6 +7,7 @@ found. The cases hold what is hostile: indices out of range, NaN, infinities, em
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,8 +46,11 @@ int main(int count, char **files) {
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
         outputs[i] = filled(malloc(output_bytes[i]), output_bytes[i], NULL);
     }
-    return NAME_run(inputs, outputs, filled(aligned_alloc(64, WEIGHTS), WEIGHTS, weights),
-                    filled(aligned_alloc(64, WORKSPACE), WORKSPACE, NULL));
+    ago_context context;
+    const void *blob = filled(aligned_alloc(64, WEIGHTS), WEIGHTS, weights);
+    void *workspace = filled(aligned_alloc(64, WORKSPACE), WORKSPACE, NULL);
+    const int32_t code = NAME_init(&context, blob, NAME_WEIGHTS_BYTES, workspace, WORKSPACE);
+    return code == AGO_OK ? NAME_run(&context, inputs, outputs) : code;
 }
 """
 
@@ -57,11 +61,12 @@ def compilers() -> list[str]:
 
 
 def _program(artifact: Artifact) -> str:
-    text = _MAIN.replace("NAME", artifact.name)
+    text = _MAIN.replace("NAME_WEIGHTS", f"{artifact.name.upper()}_WEIGHTS")
+    text = text.replace("NAME", artifact.name)
     for word, infos in (("INPUTS", artifact.inputs), ("OUTPUTS", artifact.outputs)):
         text = text.replace(word, ", ".join(str(info.bytes) for info in infos))
-    text = text.replace("WEIGHTS", str(_rounded(len(artifact.weights))))
-    return text.replace("WORKSPACE", str(_rounded(artifact.workspace_bytes)))
+    text = re.sub(r"\bWEIGHTS\b", str(_rounded(len(artifact.weights_image))), text)
+    return re.sub(r"\bWORKSPACE\b", str(_rounded(artifact.workspace_bytes)), text)
 
 
 def _rounded(nbytes: int) -> int:
@@ -76,7 +81,7 @@ def _run(cases: list[Case], compiler: str, directory: Path) -> None:
     main.write_text(_program(artifact))
     (directory / "inputs").write_bytes(b"".join(np.ascontiguousarray(a).tobytes() for a in feeds))
     (directory / "weights").write_bytes(
-        artifact.weights.ljust(_rounded(len(artifact.weights)), b"\0")
+        artifact.weights_image.ljust(_rounded(len(artifact.weights_image)), b"\0")
     )
     program = directory / "program"
     command = [compiler, *_FLAGS, *_SANITIZE, f"-I{directory}", *map(str, [*sources, main])]

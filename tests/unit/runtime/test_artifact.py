@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ago.errors import CodegenError, ToolchainError
-from ago.runtime.artifact import TensorInfo
+from ago.runtime.artifact import SHIPPED_LIBRARY_FILES, TensorInfo
 from ago.runtime.sources import csrc_path
 from ago.target import TARGETS
 from tests.support.small_model import small_artifact
@@ -48,10 +48,12 @@ def test_digest_tells_where_one_file_ends_and_the_next_begins():
 
 def test_write_is_complete(tmp_path):
     to_compile = ARTIFACT.write(tmp_path / "out")
-    assert [path.name for path in to_compile] == ["small.c", "small_affine.c", "ago_mem.c"]
+    assert [path.name for path in to_compile] == [
+        *("small.c", "small_affine.c", "ago_runtime.c", "ago_cpu.c", "ago_mem.c"),
+    ]
     written = {path.name: path for path in (tmp_path / "out").iterdir()}
-    assert set(written) == {*ARTIFACT.sources, "ago_runtime.h", "ago_mem.c", "small.weights"}
-    assert written["small.weights"].read_bytes() == ARTIFACT.weights
+    assert set(written) == {*ARTIFACT.sources, *SHIPPED_LIBRARY_FILES, "small.weights"}
+    assert written["small.weights"].read_bytes() == ARTIFACT.weights_image
     assert written["small.c"].read_text() == ARTIFACT.sources["small.c"]
 
 

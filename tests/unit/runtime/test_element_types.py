@@ -54,7 +54,7 @@ def test_arrays_of_all_types_go_in_and_come_out():
     net = ago.optimize(graph())
     check(net.run(FEEDS))
     assert net.verify().max_error == 0.0
-    assert "offset i64[3]" in net.source
+    assert "offset, int64_t[3]" in net.source
     assert "kept: bool[2, 3]" in str(net)
     with pytest.raises(InputError, match=r"offset is int32\[3\], expected int64\[3\]"):
         net.run({**FEEDS, "offset": FEEDS["offset"].astype(np.int32)})

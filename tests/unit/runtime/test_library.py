@@ -9,7 +9,7 @@ import pytest
 from ago.errors import DeviceError, InputError
 from ago.runtime.build import build, build_cached
 from ago.runtime.cache import Cache
-from ago.runtime.library import Library, Session, aligned_array
+from ago.runtime.library import Library, Session, aligned_array, aligned_bytes
 from ago.target import resolve_target
 from tests.support.small_model import expected, small_artifact, some_input
 
@@ -24,9 +24,7 @@ def library(tmp_path_factory) -> Library:
 
 @pytest.fixture
 def weights():
-    blob = aligned_array(len(HOST.weights), np.uint8)
-    blob[:] = np.frombuffer(HOST.weights, np.uint8)
-    return blob
+    return aligned_bytes(HOST.weights_image)
 
 
 @pytest.fixture
@@ -54,8 +52,7 @@ def test_a_session_runs_on_any_arrays(library, weights, workspace, output):
 
 
 def test_a_session_keeps_its_weights(library, workspace, output):
-    blob = aligned_array(len(HOST.weights), np.uint8)
-    blob[:] = np.frombuffer(HOST.weights, np.uint8)
+    blob = aligned_bytes(HOST.weights_image)
     session = Session(library, 1, 1, blob, workspace)
     del blob
     rubbish = [np.full(80, 1e9, np.float32) for _ in range(100)]  # would reuse freed memory
@@ -96,13 +93,13 @@ def test_threads_need_only_their_own_workspace(library, weights):
 
 class TestErrors:
     def test_misaligned_weights(self, library, workspace, output):
-        blob = aligned_array(len(HOST.weights) + 4, np.uint8)[4:]
-        with pytest.raises(DeviceError, match="small_run failed: weights or workspace are not al"):
+        blob = aligned_array(len(HOST.weights_image) + 4, np.uint8)[4:]
+        with pytest.raises(DeviceError, match="small_init failed: an address is not aligned"):
             library.run([some_input()], [output], blob, workspace)
 
     def test_misaligned_workspace(self, library, weights, output):
-        with pytest.raises(DeviceError, match="not aligned to 64 bytes"):
-            library.run([some_input()], [output], weights, aligned_array(80, np.uint8)[16:])
+        with pytest.raises(DeviceError, match="weights and workspace to 64 bytes"):
+            library.run([some_input()], [output], weights, aligned_array(96, np.uint8)[16:])
 
     def test_missing_step(self, library, weights, workspace, output):
         with pytest.raises(DeviceError, match=r"small_step\(2\) failed: no step has this index"):
@@ -121,7 +118,7 @@ class TestErrors:
             Library(tmp_path / "x.so", "small")
 
     def test_a_library_of_another_model(self, library):
-        with pytest.raises(DeviceError, match="other_run"):
+        with pytest.raises(DeviceError, match="other_init"):
             Library(library.path, "other")
 
 
@@ -136,9 +133,9 @@ def test_cached_builds_happen_once(tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads ELF")
 def test_nothing_but_the_interface_is_exported(library):
     data = library.path.read_bytes()
-    assert b"small_run\0" in data
-    assert b"small_step\0" in data
-    for hidden in (b"small_affine", b"memcpy", b"libc."):
+    for shown in (b"small_init", b"small_run", b"small_step"):
+        assert shown + b"\0" in data
+    for hidden in (b"small_affine", b"ago_init", b"memcpy", b"libc."):
         assert hidden not in data
 
 

@@ -73,7 +73,7 @@ def test_results_are_the_same_bit_for_bit(threads, image, expected) -> None:
     net = ago.optimize(tiny_mobilenet(size=64), threads=threads)
     for _ in range(3):
         np.testing.assert_array_equal(net(image), expected)
-    assert ("_run_on(" in net.source) == (threads > 1)
+    assert ("PARALLEL 1\n" in net.source) == (threads > 1)
 
 
 def test_a_shared_model_is_verified_step_by_step() -> None:
