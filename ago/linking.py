@@ -21,6 +21,7 @@ from ago.codegen.entry import (
     Step,
     WeightsSlot,
     WorkspaceSlot,
+    has_parts,
 )
 from ago.codegen.header import ModelInterface, Port
 from ago.codegen.intrinsics import Intrinsics
@@ -34,6 +35,7 @@ from ago.memory import Tensor, WorkspacePlan, aligned, plan_workspace
 from ago.partition import Subgraph
 from ago.runtime.artifact import SHIPPED_LIBRARY_FILES, Artifact, TensorInfo
 from ago.runtime.sources import extern_sources
+from ago.schedule.trace import Trace
 from ago.target import Target
 
 _MOST_LETTERS = 80
@@ -53,6 +55,10 @@ class Linkable(Protocol):
     @property
     def scheduled(self) -> Program:
         """Its buffers."""
+
+    @property
+    def trace(self) -> Trace:
+        """Its schedule, as data."""
 
     @property
     def function(self) -> Function:
@@ -115,6 +121,8 @@ def link_model(
         target=target,
         steps=tuple(str(kernel.subgraph) for kernel in kernels),
         fingerprint=code.fingerprint,
+        parallel=has_parts(steps),
+        traces=tuple(kernel.trace.to_json() for kernel in kernels),
     )
     values = [v for kernel in kernels for v in kernel.subgraph.inputs + kernel.subgraph.outputs]
     return Linked(artifact, {v: _value_slot(graph, views.get(v, v), plan) for v in values})

@@ -160,9 +160,9 @@ def c_string(text: str) -> str:
 def _functions(interface: ModelInterface) -> str:
     name, prefix = interface.name, interface.prefix
     weights = f"""\
-/* The weights, where they are linked into the program: one of {name}_weights*. Else it is not
- * defined, and the content of {name}.weights has to come from elsewhere. */
-extern AGO_EXPORT const unsigned char {name}_weights[{prefix}_WEIGHTS_BYTES];
+/* The weights, {prefix}_WEIGHTS_BYTES, where they are linked into the program: {name}_weights.c or
+ * .S. Else this is not defined, and the content of {name}.weights has to come from elsewhere. */
+extern AGO_EXPORT const unsigned char {name}_weights[];
 
 """
     return f"""\

@@ -78,6 +78,8 @@ class Artifact:
         target: CPU the code was generated for.
         steps: One readable label a subgraph, in order of execution; `NAME_step` takes its index.
         fingerprint: 64 bits that tie weights to the code; `NAME_FINGERPRINT` in the header.
+        parallel: Whether threads can share a run.
+        traces: The schedule of each step as JSON; none for code that was written by hand.
     """
 
     name: str
@@ -89,6 +91,8 @@ class Artifact:
     target: Target
     steps: tuple[str, ...]
     fingerprint: int
+    parallel: bool = False
+    traces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not _C_IDENTIFIER.fullmatch(self.name):

@@ -20,6 +20,7 @@ from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.cache import Cache
 from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import Toolchain, find_toolchain, needs_no_libc
+from ago.runtime.weights import incbin_text
 
 BinaryKind = Literal["shared", "executable"]
 
@@ -172,10 +173,7 @@ def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> 
         return [*main, model]
     assembler = directory / "ago_bench_weights.S"
     weights = directory / f"{artifact.name}.weights"
-    is_elf = needs_no_libc(artifact.target)
-    assembler.write_text(
-        _weights_assembler(artifact.name, weights, is_elf=is_elf), encoding="utf-8"
-    )
+    assembler.write_text(incbin_text(artifact.name, weights.as_posix()), encoding="utf-8")
     return [*main, model, assembler]
 
 
@@ -203,16 +201,3 @@ def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:
         f"    {weights}, {prefix}_WEIGHTS_BYTES, {prefix}_WORKSPACE_BYTES,\n"
         "};\n"
     )
-
-
-def _weights_assembler(name: str, path: Path, *, is_elf: bool) -> str:
-    """Assembler that places a file's bytes, aligned to 64, at the symbol `NAME_weights`."""
-    symbol = f"{'' if is_elf else '_'}{name}_weights"
-    section = ".section .rodata" if is_elf else ".const"
-    text = (
-        f"    {section}\n    .globl {symbol}\n    .balign 64\n"
-        f'{symbol}:\n    .incbin "{path.as_posix()}"\n    .byte 0\n'
-    )
-    if is_elf:  # without this note, GNU ld takes it that the stack must be executable
-        text += '    .section .note.GNU-stack,"",%progbits\n'
-    return text

@@ -108,6 +108,8 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
         "target": dataclasses.asdict(artifact.target),
         "steps": list(artifact.steps),
         "fingerprint": artifact.fingerprint,
+        "parallel": artifact.parallel,
+        "traces": list(artifact.traces),
     }
     (directory / _WEIGHTS).write_bytes(artifact.weights)
     (directory / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
@@ -143,6 +145,8 @@ def read_artifact(directory: Path) -> Artifact:
         target=Target(**data["target"]),
         steps=tuple(data["steps"]),
         fingerprint=data["fingerprint"],
+        parallel=data["parallel"],
+        traces=tuple(data["traces"]),
     )
 
 

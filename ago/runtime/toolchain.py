@@ -169,16 +169,10 @@ class Toolchain:
         return out
 
     def _target_flags(self, target: Target) -> list[str]:
-        flags = self._triple_flags(target)
-        if target.cpu:
-            if self.kind == "zig":  # spells CPUs with underscores, and takes no -march
-                flags.append(f"-mcpu={target.cpu.replace('-', '_')}")
-            else:
-                option = "-march" if target.arch == "x86_64" else "-mcpu"
-                flags.append(f"{option}={target.cpu}")
-        if target.isa == "avx512":
-            flags.append("-mprefer-vector-width=512")
-        return flags
+        flags = list(cpu_flags(target))
+        if self.kind == "zig" and target.cpu:  # spells CPUs with underscores, and takes no -march
+            flags[0] = f"-mcpu={target.cpu.replace('-', '_')}"
+        return [*self._triple_flags(target), *flags]
 
     def _triple_flags(self, target: Target) -> list[str]:
         if _is_native(target):
@@ -206,6 +200,13 @@ class Toolchain:
                 f"the C compiler failed with exit code {done.returncode}:\n"
                 f"  {shlex.join(command)}\n{shown}"
             )
+
+
+def cpu_flags(target: Target) -> tuple[str, ...]:
+    """The flags by which clang and gcc compile for a target's CPU, that of its kind first."""
+    option = "-march" if target.arch == "x86_64" else "-mcpu"
+    cpu = (f"{option}={target.cpu}",) if target.cpu else ()
+    return (*cpu, "-mprefer-vector-width=512") if target.isa == "avx512" else cpu
 
 
 def find_toolchain(target: Target | None = None) -> Toolchain:

@@ -89,6 +89,7 @@ def test_inputs_default_to_a_fixed_pattern(tmp_path, program):
         (["--weights", "missing"], 1, "cannot open missing"),
         (["--weights", "short"], 1, "file too short: short"),
         (["--weights", "long"], 1, "file too long: long"),
+        (["--weights", "zeros"], 3, "refused to run: the weights do not begin as a file of"),
         (["--weights", "good", "--input", "short"], 1, "file too short: short"),
         (["--weights", "good", "--input", "x", "--input", "x"], 2, "one --input for every input"),
         (["--weights", "good", "--output", "a", "--output", "b"], 2, "more --output files"),
@@ -97,7 +98,8 @@ def test_inputs_default_to_a_fixed_pattern(tmp_path, program):
 )
 def test_wrong_usage(tmp_path, monkeypatch, program, arguments, code, message):
     monkeypatch.chdir(tmp_path)
-    sizes = {"good": 320, "short": 10, "long": 321, "x": 28}
+    (tmp_path / "good").write_bytes(small_artifact(HOST).weights_image)
+    sizes = {"zeros": 384, "short": 10, "long": 385, "x": 28}
     for name, size in sizes.items():
         (tmp_path / name).write_bytes(bytes(size))
     done = start(program, HOST, *arguments)

@@ -24,7 +24,7 @@ _HEADER = """\
 #define SMALL_INPUT_0_BYTES 28
 #define SMALL_OUTPUT_0_NAME "y"
 #define SMALL_OUTPUT_0_BYTES 20
-extern AGO_EXPORT const unsigned char small_weights[SMALL_WEIGHTS_BYTES];
+extern AGO_EXPORT const unsigned char small_weights[];
 AGO_EXPORT int32_t small_init(ago_context *context, const void *weights, size_t weights_bytes,
                               void *workspace, size_t workspace_bytes);
 AGO_EXPORT int32_t small_run(const ago_context *context, const void *const *inputs,

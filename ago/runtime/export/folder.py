@@ -1,0 +1,94 @@
+"""Writes the folder of an exported model.
+
+Read `export_artifact` first. Everything in the folder is text but `NAME.weights`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from ago.errors import InputError
+from ago.runtime.artifact import Artifact
+from ago.runtime.export.build_files import BuildPlan, cmake_text, makefile_text
+from ago.runtime.export.example import example_text
+from ago.runtime.export.manifest import manifest_text
+from ago.runtime.export.readme import readme_text
+from ago.runtime.sources import csrc_path
+from ago.runtime.weights import array_text, incbin_text
+
+WeightsForm = Literal["file", "incbin", "array"]
+"""How weights reach the program: from the file `NAME.weights`, by the assembler, or as C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A folder that was written.
+
+    Attributes:
+        directory: The folder.
+        files: Names in it, sorted.
+        nbytes: Size of all files.
+    """
+
+    directory: Path
+    files: tuple[str, ...]
+    nbytes: int
+
+    def __str__(self) -> str:
+        return f"{self.directory}: {len(self.files)} files, {self.nbytes} bytes"
+
+
+def export_artifact(
+    artifact: Artifact, directory: Path, *, weights: WeightsForm = "file"
+) -> Exported:
+    """Write a model as C that needs nothing else to be built and used.
+
+    Args:
+        artifact: The compiled model.
+        directory: Created if missing; files of the same names are replaced.
+        weights: `"file"` leaves them in `NAME.weights`, for the program to map or read; `"incbin"`
+            has the assembler include that file, `"array"` makes them a C array.
+
+    Returns:
+        What was written.
+
+    Raises:
+        InputError: There is no such form of weights.
+    """
+    if weights not in get_args(WeightsForm):
+        raise InputError(f"weights={weights!r}: expected one of {', '.join(get_args(WeightsForm))}")
+    image = artifact.weights_image
+    form: WeightsForm = weights if image else "file"
+    texts = _texts(artifact, form, image)
+    contents = {name: text.encode() for name, text in texts.items()}
+    if image and form != "array":
+        contents[f"{artifact.name}.weights"] = image
+    contents["manifest.json"] = manifest_text(artifact, form, contents).encode()
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    size = sum(map(len, contents.values()))
+    return Exported(directory, tuple(sorted(contents)), size)
+
+
+def _texts(artifact: Artifact, form: WeightsForm, image: bytes) -> Mapping[str, str]:
+    """The text files but the manifest, by name."""
+    name = artifact.name
+    texts = {**artifact.sources, **artifact.shipped()}
+    if artifact.parallel:
+        for file in ("ago_pool.h", "ago_pool.c"):
+            texts[file] = csrc_path(file).read_text("utf-8")
+    linked = {"incbin": f"{name}_weights.S", "array": f"{name}_weights.c"}.get(form, "")
+    if form == "incbin":
+        texts[linked] = incbin_text(name, f"{name}.weights")
+    if form == "array":
+        texts[linked] = array_text(name, image)
+    plan = BuildPlan.of(artifact, linked)
+    texts["main.c"] = example_text(artifact, mapped=form == "file" and bool(image))
+    texts["Makefile"] = makefile_text(plan)
+    texts["CMakeLists.txt"] = cmake_text(plan)
+    texts["README.md"] = readme_text(artifact, form)
+    return texts
