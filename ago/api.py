@@ -67,11 +67,12 @@ def optimize(
     intensive_fusion: bool = True,
     progress: Progress = silent,
 ) -> Net:
-    """Compile a model for this machine and load it.
+    """Compile a model; load it where this machine can run it.
 
     Args:
         model: Path of an ONNX file, an ONNX `ModelProto`, or a graph built by hand.
-        target: `"host"`, the name of a target this machine can run, or a `Target`.
+        target: `"host"`, the name of a target, or a `Target`. A model for another machine can be
+            exported, not called.
         threads: Threads that one inference may use. The results are the same, bit for bit, for
             any number of them.
         affinity: CPUs that the threads stay on: `"big"` for those of the highest capacity where
@@ -98,12 +99,12 @@ def optimize(
         progress: Called with what is being done, how many parts are done, how many there are.
 
     Returns:
-        The compiled model; call it with numpy arrays.
+        The compiled model; call it with numpy arrays, or `export` it as C.
 
     Raises:
         ModelError: The file is broken, or a dimension is open.
         UnsupportedError: Lists every node that cannot be compiled.
-        InputError: An option is wrong, or this machine cannot run the target's code.
+        InputError: An option is wrong, or a search could not run its candidates.
         ToolchainError: There is no C compiler, or it failed.
 
     Example:
@@ -114,14 +115,10 @@ def optimize(
         array([[ 0.,  0.,  2., inf]], dtype=float32)
     """
     options = Options(resolve_target(target), threads, intensive_fusion)
-    if not runs_on_host(options.target):
-        raise InputError(
-            f"this machine cannot run code for {options.target.name}; "
-            "`ago optimize --target` and tools/cross_build.py compile for other machines"
-        )
     chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
     if trials or minutes is not None:
+        _check_measurable(options.target, executor)
         tuning = Tuning.of(
             trials,
             minutes,
@@ -146,8 +143,17 @@ def optimize(
     tuned = sorted((str(key), record.trace) for key, record in known.items())
     settings = f"{options} {partitioner} {weight_threshold} {tuned}"
     artifact = cached_artifact(graph, settings, make) if cacheable else make()
-    pool = ThreadPool(threads, affinity) if threads > 1 else None
+    pool = ThreadPool(threads, affinity) if threads > 1 and runs_on_host(options.target) else None
     return _open(artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool)
+
+
+def _check_measurable(target: Target, executor: Executor | None) -> None:
+    """Refuse a search whose candidates nobody can run."""
+    if executor is None and not runs_on_host(target):
+        raise InputError(
+            f"this machine cannot run code for {target.name}, nor time it: give an executor whose "
+            "workers can, or a database that was filled on such a machine"
+        )
 
 
 def _watch(progress: Progress) -> Watch:
@@ -187,8 +193,8 @@ def _open(
     progress: Progress,
     pool: ThreadPool | None = None,
 ) -> Net:
-    """Build an artifact's library, or find it in the cache, and load it."""
-    library = open_library(artifact, progress, pool)
+    """Build an artifact's library, or find it in the cache, and load it, if it can run here."""
+    library = open_library(artifact, progress, pool) if runs_on_host(artifact.target) else None
     return Net(artifact, library, aligned_bytes(artifact.weights_image), anatomy)
 
 

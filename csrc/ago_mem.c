@@ -12,10 +12,20 @@
 #pragma GCC optimize("no-tree-loop-distribute-patterns") /* gcc may do it even when freestanding */
 #endif
 
-AGO_HIDDEN void *memset(void *destination, int value, size_t count);
-AGO_HIDDEN void *memcpy(void *AGO_RESTRICT destination, const void *AGO_RESTRICT source,
+#if defined(__cplusplus)
+#define MEM_HIDDEN /* C++ compilers know them already, and that they are visible */
+#else
+#define MEM_HIDDEN AGO_HIDDEN
+#endif
+
+AGO_C_BEGIN
+
+MEM_HIDDEN void *memset(void *destination, int value, size_t count);
+MEM_HIDDEN void *memcpy(void *AGO_RESTRICT destination, const void *AGO_RESTRICT source,
                         size_t count);
-AGO_HIDDEN void *memmove(void *destination, const void *source, size_t count);
+MEM_HIDDEN void *memmove(void *destination, const void *source, size_t count);
+
+AGO_C_END
 
 /* An unaligned 64-bit word that may alias anything. */
 #if defined(__GNUC__) || defined(__clang__)
@@ -25,7 +35,7 @@ typedef unsigned char ago_word;
 #endif
 
 void *memset(void *destination, int value, size_t count) {
-    unsigned char *to = destination;
+    unsigned char *to = (unsigned char *)destination;
     const ago_word word = (ago_word)(UINT64_C(0x0101010101010101) * (unsigned char)value);
     while (count >= sizeof(ago_word)) {
         *(ago_word *)(void *)to = word;
@@ -39,8 +49,8 @@ void *memset(void *destination, int value, size_t count) {
 }
 
 void *memcpy(void *AGO_RESTRICT destination, const void *AGO_RESTRICT source, size_t count) {
-    unsigned char *to = destination;
-    const unsigned char *from = source;
+    unsigned char *to = (unsigned char *)destination;
+    const unsigned char *from = (const unsigned char *)source;
     while (count >= sizeof(ago_word)) {
         *(ago_word *)(void *)to = *(const ago_word *)(const void *)from;
         to += sizeof(ago_word);
@@ -54,8 +64,8 @@ void *memcpy(void *AGO_RESTRICT destination, const void *AGO_RESTRICT source, si
 }
 
 void *memmove(void *destination, const void *source, size_t count) {
-    unsigned char *to = destination;
-    const unsigned char *from = source;
+    unsigned char *to = (unsigned char *)destination;
+    const unsigned char *from = (const unsigned char *)source;
     if ((uintptr_t)to - (uintptr_t)from >= count) {
         return memcpy(destination, source, count); /* no byte is overwritten before it is read */
     }

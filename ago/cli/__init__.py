@@ -5,6 +5,7 @@ refused or failed and said why in one message, 2 the command line is wrong.
 """
 
 from ago.cli.db import db_command
+from ago.cli.export import export_command
 from ago.cli.group import AgoGroup
 from ago.cli.optimize import optimize_command
 from ago.cli.partition import partition_command
@@ -22,6 +23,7 @@ main = AgoGroup(
     commands=[
         optimize_command,
         tune_command,
+        export_command,
         run_command,
         verify_command,
         profile_command,

@@ -42,6 +42,7 @@ class Function:
     Attributes:
         name: Its C identifier.
         parameters: Names of the buffers it takes, in order.
+        types: C type of the elements of each, with its `const`.
         signature: Its declaration without the semicolon.
         text: Its definition, comment included.
         helpers: Names of helper functions it calls.
@@ -53,6 +54,7 @@ class Function:
 
     name: str
     parameters: tuple[str, ...]
+    types: tuple[str, ...]
     signature: str
     text: str
     helpers: tuple[str, ...]
@@ -145,6 +147,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     return Function(
         name,
         tuple(b.name for b in arguments),
+        _types(arguments),
         signature,
         text,
         helpers,
@@ -165,7 +168,8 @@ def _emit_extern(program: Program, extern: Extern, target: Target) -> Function:
     text = f"{_comment(program, target)}{code}"
     listed = tuple(b.name for b in arguments)
     key = _key(code, names.given)
-    return Function(name, listed, signature, text, (), key, extern.function.file)
+    types = _types(arguments)
+    return Function(name, listed, types, signature, text, (), key, extern.function.file)
 
 
 def _check_buffers(program: Program) -> None:
@@ -185,14 +189,20 @@ def _check_buffers(program: Program) -> None:
         )
 
 
+def _types(arguments: tuple[Buffer, ...]) -> tuple[str, ...]:
+    written = ("output", "workspace")
+    return tuple(
+        f"{'' if buffer.scope in written else 'const '}{C_TYPES[buffer.dtype]}"
+        for buffer in arguments
+    )
+
+
 def _signature(
     name: str, arguments: tuple[Buffer, ...], buffers: dict[str, str], part: str = ""
 ) -> str:
-    written = ("output", "workspace")
     parts = [
-        f"{'' if buffer.scope in written else 'const '}{C_TYPES[buffer.dtype]} *restrict "
-        f"{buffers[buffer.name]}"
-        for buffer in arguments
+        f"{kind} *restrict {buffers[buffer.name]}"
+        for kind, buffer in zip(_types(arguments), arguments, strict=True)
     ]
     parts += [f"int32_t {part}"] if part else []
     line = f"void {name}({', '.join(parts) or 'void'})"

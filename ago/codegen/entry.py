@@ -116,7 +116,8 @@ def _cases(steps: Sequence[Step], names: Sequence[str], then: str) -> str:
     """The calls of all steps, as cases of a switch, each followed by a statement."""
     lines: list[str] = []
     for number, (step, called) in enumerate(zip(steps, names, strict=True)):
-        arguments = [*map(_argument, step.args), *(["part"] if step.function.parts else [])]
+        arguments = list(map(_argument, step.function.types, step.args))
+        arguments += ["part"] if step.function.parts else []
         lines += [f"    case {number}:", f"        {called}({', '.join(arguments)});"]
         lines.append(f"        {then}")
     return "".join(f"{line}\n" for line in lines)
@@ -233,13 +234,14 @@ def _phase_rows(steps: Sequence[Step]) -> str:
     return "".join(rows)
 
 
-def _argument(slot: Slot) -> str:
+def _argument(kind: str, slot: Slot) -> str:
+    """A pointer to elements of a C type; the cast is for C++."""
     match slot:
         case InputSlot(index):
-            return f"inputs[{index}]"
+            return f"({kind} *)inputs[{index}]"
         case OutputSlot(index):
-            return f"outputs[{index}]"
+            return f"({kind} *)outputs[{index}]"
         case WorkspaceSlot(offset):
-            return f"(void *)((char *)workspace + {offset})"
+            return f"({kind} *)(void *)((char *)workspace + {offset})"
         case WeightsSlot(offset):
-            return f"(const void *)((const char *)weights + {offset})"
+            return f"({kind} *)(const void *)((const char *)weights + {offset})"

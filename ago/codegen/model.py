@@ -62,8 +62,8 @@ def emit_model(
     for number, group in enumerate(_split(kernels)):
         files[f"{name}_kernels_{number}.c"] = _kernel_file(name, number, group, intrinsics)
     fingerprint = _fingerprint(files)
-    files[f"{name}.h"] = header_text(interface, len(steps), has_parts(steps), fingerprint)
-    return ModelCode(files, fingerprint, tuple(names))
+    header = header_text(interface, len(steps), has_parts(steps), fingerprint)
+    return ModelCode({f"{name}.h": header, **files}, fingerprint, tuple(names))
 
 
 def _fingerprint(files: Mapping[str, str]) -> int:

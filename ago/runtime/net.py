@@ -5,8 +5,10 @@ Read `Net` first. Calls may come from several threads: each takes its own worksp
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.export import Exported, WeightsForm, export_artifact
 from ago.runtime.library import Library, Session, aligned_array
 from ago.runtime.profile import Profile, profile_steps
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
@@ -27,13 +30,17 @@ class Net:
 
     Args:
         artifact: What was compiled.
-        library: The loaded code.
+        library: The loaded code; None where this machine cannot run it.
         weights: The artifact's `weights_image`, 64-byte aligned.
         anatomy: Gives the inside of the model, which `verify` needs.
     """
 
     def __init__(
-        self, artifact: Artifact, library: Library, weights: Bytes, anatomy: Callable[[], Anatomy]
+        self,
+        artifact: Artifact,
+        library: Library | None,
+        weights: Bytes,
+        anatomy: Callable[[], Anatomy],
     ) -> None:
         self.artifact = artifact
         self._anatomy = anatomy
@@ -101,7 +108,7 @@ class Net:
         self, index: int, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Bytes
     ) -> None:
         """Run one subgraph on the caller's workspace; see `Library.step`."""
-        self._library.step(index, inputs, outputs, self._weights, workspace)
+        self._loaded().step(index, inputs, outputs, self._weights, workspace)
 
     def verify(
         self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, seed: int = 0
@@ -119,6 +126,7 @@ class Net:
             VerificationError: The model is wrong: names the node or the fusion at fault.
             InputError: See `run`.
         """
+        self._loaded()
         infos = self.artifact.inputs
         given = inputs or random_inputs(infos, seed)
         arrays = check_inputs(infos, given)
@@ -186,13 +194,48 @@ class Net:
     def __str__(self) -> str:
         return str(self.artifact)
 
+    def export(
+        self, directory: str | os.PathLike[str], *, weights: WeightsForm = "file"
+    ) -> Exported:
+        """Write the model as a folder of C that builds on its own, without Python.
+
+        It holds sources, `NAME.h`, which documents the interface, the weights, a Makefile, a CMake
+        file, an example that times the model, and `manifest.json`. The same model, target and
+        options give the same bytes.
+
+        Args:
+            directory: Created if missing; files of the same names are replaced.
+            weights: `"file"` leaves them in `NAME.weights`, for the program to map or read;
+                `"incbin"` has the assembler include that file, `"array"` makes them a C array.
+
+        Returns:
+            What was written; print it.
+
+        Raises:
+            InputError: There is no such form of weights.
+        """
+        return export_artifact(self.artifact, Path(directory), weights=weights)
+
+    def _loaded(self) -> Library:
+        """The loaded code.
+
+        Raises:
+            InputError: This machine cannot run it.
+        """
+        if self._library is None:
+            raise InputError(
+                f"this machine cannot run code for {self.artifact.target.name}: `export` writes it "
+                "as C for that machine, and tools/cross_build.py builds and emulates it"
+            )
+        return self._library
+
     def _session(self) -> Session:
         """The calling thread's session, made with its workspace at its first call."""
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
             workspace = aligned_array(self.artifact.workspace_bytes, np.uint8)
             counts = len(self._inputs), len(self._outputs)
-            session = Session(self._library, *counts, self._weights, workspace)
+            session = Session(self._loaded(), *counts, self._weights, workspace)
             self._local.session = session
         return session
 

@@ -72,6 +72,7 @@ def body_artifact(
     function = Function(
         name="body",
         parameters=tuple(info.name for info in (*inputs, *outputs)),
+        types=("const float",) * len(inputs) + ("float",) * len(outputs),
         signature=signature,
         text=f"{signature} {{\n{body}\n}}\n",
         helpers=tuple(used_helpers(body, known)),

@@ -17,7 +17,7 @@ import pytest
         ("trace", "trace of "),
         ("script", "def naive():"),
         ("schedule", "# program step_0"),
-        ("c", "_run(const void *const *inputs"),
+        ("c", "_run(const ago_context *context"),
     ],
 )
 def test_stages(invoke, model: Path, after: str, expected: str) -> None:

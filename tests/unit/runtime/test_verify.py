@@ -18,6 +18,7 @@ from ago.ir.nest import leaves
 from ago.ir.value import Call, Const
 from ago.memory import plan_workspace
 from ago.runtime.verify import relative_error
+from ago.runtime.weights import weights_image
 
 INF, NAN = np.inf, np.nan
 
@@ -103,7 +104,10 @@ def _doubled(lower):
 @pytest.mark.usefixtures("cold_cache")
 def test_a_wrong_weight_is_named_by_its_step():
     net = ago.optimize(small_graph(), partitioner="relay")
-    net._weights.view(np.float32)[0] += 1.0
+    constants = np.frombuffer(net.artifact.weights, np.float32).copy()
+    constants[0] += 1.0
+    image = weights_image(constants.tobytes(), net.artifact.fingerprint)
+    net._weights[:] = np.frombuffer(image, np.uint8)
     with pytest.raises(VerificationError, match=r"step 1 .*stem"):
         net.verify()
 
