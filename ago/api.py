@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ago.codegen.entry import InputSlot, OutputSlot, Slot, WorkspaceSlot
 from ago.errors import InputError
+from ago.footprint import memory_figures
 from ago.frontend import load
 from ago.fuse import Plans
 from ago.inspection import is_watched
@@ -232,7 +233,17 @@ def _anatomy(
     def plans() -> Plans:
         return compilation.plans
 
-    return Anatomy(graph, compilation.graph, steps, places, isolate, partition, plans, _machine)
+    return Anatomy(
+        original=graph,
+        compiled=compilation.graph,
+        steps=steps,
+        places=places,
+        isolate=isolate,
+        partition=partition,
+        plans=plans,
+        bounds=_machine,
+        memory=lambda: memory_figures(compilation),
+    )
 
 
 def _step(graph: Graph, kernel: Kernel) -> _Step:

@@ -97,7 +97,8 @@ def link_model(
     Returns:
         The artifact, and where each value of the graph is.
     """
-    plan = _plan(graph, kernels, views)
+    steps_of = [(kernel.subgraph, kernel.scheduled) for kernel in kernels]
+    plan = plan_workspace(lifetimes(graph, steps_of, views))
     weights = bytearray()
     steps = [
         Step(kernel.function, tuple(_slots(graph, kernel, number, views, plan, weights)))
@@ -122,6 +123,7 @@ def link_model(
         steps=tuple(str(kernel.subgraph) for kernel in kernels),
         fingerprint=code.fingerprint,
         parallel=has_parts(steps),
+        functions=code.functions,
         traces=tuple(kernel.trace.to_json() for kernel in kernels),
     )
     values = [v for kernel in kernels for v in kernel.subgraph.inputs + kernel.subgraph.outputs]
@@ -147,19 +149,30 @@ def _infos(graph: Graph, names: Sequence[str]) -> tuple[TensorInfo, ...]:
     )
 
 
-def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -> WorkspacePlan:
-    """Places of all values that are neither inputs nor outputs, and of the functions' scratch."""
+def lifetimes(
+    graph: Graph, steps: Sequence[tuple[Subgraph, Program | None]], views: Mapping[str, str]
+) -> list[Tensor]:
+    """What needs workspace, and when: values that are neither inputs nor outputs, and scratch.
+
+    Args:
+        graph: The graph after all passes.
+        steps: What runs, in order, and its program for the sake of its scratch buffers.
+        views: Value in whose memory each view lies.
+
+    Returns:
+        Tensors whose moments are numbers of steps.
+    """
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     tensors: list[Tensor] = []
-    for number, kernel in enumerate(kernels):
-        for value in kernel.subgraph.outputs:
+    for number, (subgraph, program) in enumerate(steps):
+        for value in subgraph.outputs:
             root = views.get(value, value)
             first.setdefault(root, number)
             last[root] = number
-        for value in kernel.subgraph.inputs:
+        for value in subgraph.inputs:
             last[views.get(value, value)] = number
-        for buffer in kernel.scheduled.buffers:
+        for buffer in () if program is None else program.buffers:
             if buffer.scope == "workspace":
                 name = _scratch(number, buffer.name)
                 tensors.append(Tensor(name, buffer.nbytes, number, number))
@@ -168,7 +181,7 @@ def _plan(graph: Graph, kernels: Sequence[Linkable], views: Mapping[str, str]) -
         for value, step in first.items()
         if value not in graph.outputs
     ]
-    return plan_workspace(tensors)
+    return tensors
 
 
 def _scratch(step: int, buffer: str) -> str:

@@ -5,6 +5,7 @@ Read `export_command` first.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -14,8 +15,11 @@ import click
 from ago.cli.arguments import Request, model_options
 from ago.cli.console import bytes_text, print_facts, print_json, progress_bar
 from ago.cli.group import examples
+from ago.footprint import memory_figures
 from ago.pipeline import compile_graph
+from ago.runtime.build import code_sizes
 from ago.runtime.export import WeightsForm, export_artifact
+from ago.runtime.memory import MemoryReport
 
 
 @click.command(
@@ -43,17 +47,30 @@ from ago.runtime.export import WeightsForm, export_artifact
     help="A file to map, the same file included by the assembler, or a C array.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="That may share a run.")
-def export_command(request: Request, out: Path, weights: WeightsForm, threads: int) -> None:
+@click.option("--name", help="What C names begin with; by default the model's own name.")
+@click.option(
+    "--memory", is_flag=True, help="Also report code, weights and workspace of each step."
+)
+def export_command(
+    request: Request, out: Path, weights: WeightsForm, threads: int, name: str | None, memory: bool
+) -> None:
     """Write MODEL as C with a header, a Makefile, a CMake file and an example program.
 
     MODEL is an ONNX file or the name of a built-in network. The C needs no libc, no library and no
-    Python; the same model, target and options give the same bytes.
+    Python; the same model, target and options give the same bytes. --memory compiles the C, and
+    adds memory.txt, memory.json and memory.html.
     """
     options = replace(request.options, threads=threads)
     graph = request.load()
+    graph = graph if name is None else replace(graph, name=name)
     with progress_bar() as progress:
-        artifact = compile_graph(graph, options, progress=progress).artifact
+        compilation = compile_graph(graph, options, progress=progress)
+        artifact = compilation.artifact
+        code = code_sizes(artifact, progress=progress) if memory else None
     exported = export_artifact(artifact, out, weights=weights)
+    report = MemoryReport.of(artifact, memory_figures(compilation), code) if memory else None
+    if report is not None:
+        _write_report(report, out)
     if request.json:
         print_json(
             {
@@ -64,6 +81,7 @@ def export_command(request: Request, out: Path, weights: WeightsForm, threads: i
                 "bytes": exported.nbytes,
                 "weights_bytes": len(artifact.weights_image),
                 "workspace_bytes": artifact.workspace_bytes,
+                **({} if report is None else {"memory": report.to_dict()}),
             }
         )
         return
@@ -77,3 +95,11 @@ def export_command(request: Request, out: Path, weights: WeightsForm, threads: i
             "next": f"make -C {exported.directory}",
         }
     )
+    if report is not None:
+        click.echo(f"\n{report}")
+
+
+def _write_report(report: MemoryReport, out: Path) -> None:
+    (out / "memory.txt").write_text(f"{report}\n", encoding="utf-8")
+    (out / "memory.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", "utf-8")
+    (out / "memory.html").write_text(report.to_html(), encoding="utf-8")

@@ -4,7 +4,14 @@ Read `plan_workspace` first, then `lowest_peak`. Plain numbers only: nothing her
 """
 
 from ago.memory.order import Task, lowest_peak, peak_of
-from ago.memory.packing import ALIGNMENT, Tensor, WorkspacePlan, aligned, plan_workspace
+from ago.memory.packing import (
+    ALIGNMENT,
+    Tensor,
+    WorkspacePlan,
+    aligned,
+    greedy_by_size,
+    plan_workspace,
+)
 
 __all__ = [
     "ALIGNMENT",
@@ -12,6 +19,7 @@ __all__ = [
     "Tensor",
     "WorkspacePlan",
     "aligned",
+    "greedy_by_size",
     "lowest_peak",
     "peak_of",
     "plan_workspace",

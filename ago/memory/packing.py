@@ -81,6 +81,15 @@ def plan_workspace(tensors: Sequence[Tensor]) -> WorkspacePlan:
     return WorkspacePlan(best.offsets, best.nbytes, bound)
 
 
+def greedy_by_size(tensors: Sequence[Tensor]) -> int:
+    """Bytes of the plan that places the largest tensor first, as Pisarchyk and Lee 2020 do.
+
+    Args:
+        tensors: Sizes and lifetimes.
+    """
+    return _Placement.of(sorted(tensors, key=_ORDERS[0])).nbytes
+
+
 def aligned(nbytes: int) -> int:
     """`nbytes` rounded up to the alignment."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT

@@ -79,7 +79,8 @@ class Artifact:
         steps: One readable label a subgraph, in order of execution; `NAME_step` takes its index.
         fingerprint: 64 bits that tie weights to the code; `NAME_FINGERPRINT` in the header.
         parallel: Whether threads can share a run.
-        traces: The schedule of each step as JSON; none for code that was written by hand.
+        functions: C function that each step calls; none for code that was written by hand.
+        traces: The schedule of each step as JSON, likewise.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Artifact:
     steps: tuple[str, ...]
     fingerprint: int
     parallel: bool = False
+    functions: tuple[str, ...] = ()
     traces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

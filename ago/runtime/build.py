@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
+from ago.errors import DeviceError, ToolchainError
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.cache import Cache
 from ago.runtime.sources import csrc_path
+from ago.runtime.symbols import function_sizes
 from ago.runtime.toolchain import Toolchain, find_toolchain, needs_no_libc
 from ago.runtime.weights import incbin_text
+
+_SIZES = "sizes.json"
 
 BinaryKind = Literal["shared", "executable"]
 
@@ -112,6 +118,41 @@ def build_cached(
 
     key = hashlib.sha256(parts.encode()).hexdigest()
     return (cache or Cache()).get_or_build(key, fill) / file_name
+
+
+def code_sizes(
+    artifact: Artifact, cache: Cache | None = None, progress: Progress = silent
+) -> Mapping[str, int] | None:
+    """Bytes of code of each C function of a model, from its object files; cached.
+
+    Args:
+        artifact: A compiled model.
+        cache: By default the user's.
+        progress: Told how many C files are compiled.
+
+    Returns:
+        Sizes by function; None where there is no compiler, or objects are not ELF.
+    """
+    try:
+        compiler = find_toolchain(artifact.target)
+    except ToolchainError:
+        return None
+    parts = f"sizes {artifact.code_digest()} {compiler.fingerprint(artifact.target)}"
+
+    def fill(directory: Path) -> None:
+        sizes: Counter[str] = Counter()
+        with _compiled(artifact, compiler, progress) as (_, objects):
+            for path in objects:
+                sizes.update(function_sizes(path.read_bytes()))
+        (directory / _SIZES).write_text(json.dumps(sizes, sort_keys=True), encoding="utf-8")
+
+    key = hashlib.sha256(parts.encode()).hexdigest()
+    try:
+        entry = (cache or Cache()).get_or_build(key, fill)
+    except DeviceError:
+        return None
+    sizes: dict[str, int] = json.loads((entry / _SIZES).read_text(encoding="utf-8"))
+    return sizes
 
 
 def library_suffix() -> str:

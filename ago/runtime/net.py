@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.build import code_sizes
 from ago.runtime.export import Exported, WeightsForm, export_artifact
 from ago.runtime.library import Library, Session, aligned_array
+from ago.runtime.memory import MemoryReport
 from ago.runtime.profile import Profile, profile_steps
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 
@@ -163,6 +165,18 @@ class Net:
         session = self._session()
         session.point(arrays, outputs)
         return profile_steps(session, self.artifact, self.anatomy, rounds)
+
+    def memory(self) -> MemoryReport:
+        """What the model needs of memory: code, weights, workspace, and the peak at each step.
+
+        The workspace is compared with its lower bound, the most bytes that are live at once, and
+        with what it would be in the order of the model's file, and without fusion. Compiles the C
+        once more, to read the sizes of its functions.
+
+        Returns:
+            The report; print it, or take its `to_dict()` or `to_html()`.
+        """
+        return MemoryReport.of(self.artifact, self.anatomy.memory(), code_sizes(self.artifact))
 
     @property
     def anatomy(self) -> Anatomy:

@@ -109,6 +109,7 @@ def write_artifact(artifact: Artifact, directory: Path) -> None:
         "steps": list(artifact.steps),
         "fingerprint": artifact.fingerprint,
         "parallel": artifact.parallel,
+        "functions": list(artifact.functions),
         "traces": list(artifact.traces),
     }
     (directory / _WEIGHTS).write_bytes(artifact.weights)
@@ -146,6 +147,7 @@ def read_artifact(directory: Path) -> Artifact:
         steps=tuple(data["steps"]),
         fingerprint=data["fingerprint"],
         parallel=data["parallel"],
+        functions=tuple(data["functions"]),
         traces=tuple(data["traces"]),
     )
 

@@ -21,6 +21,7 @@ from ago.ir.tensor import Layout, TensorType, numpy_dtype
 from ago.ir.work import Work
 from ago.runtime.artifact import TensorInfo
 from ago.runtime.library import aligned_array
+from ago.runtime.memory import MemoryFigures
 
 if TYPE_CHECKING:
     from ago.runtime.net import Net
@@ -92,6 +93,7 @@ class Anatomy:
         partition: Makes a printable summary of the subgraphs.
         plans: Makes a printable summary of what shares a loop nest.
         bounds: Measures what this machine could do at best.
+        memory: Tells what the model needs of memory, and what other ways to run it would need.
     """
 
     original: Graph
@@ -102,6 +104,7 @@ class Anatomy:
     partition: Callable[[], object]
     plans: Callable[[], object]
     bounds: Callable[[], Bounds]
+    memory: Callable[[], MemoryFigures]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,17 +38,14 @@ def manifest_text(artifact: Artifact, form: str, files: Mapping[str, bytes]) -> 
         "inputs": [_tensor(info) for info in artifact.inputs],
         "outputs": [_tensor(info) for info in artifact.outputs],
         "steps": [
-            {"operators": label, "trace": json.loads(trace) if trace else None}
-            for label, trace in zip(artifact.steps, _traces(artifact), strict=True)
+            {"operators": label, "function": function, "trace": json.loads(trace)}
+            for label, function, trace in zip(
+                artifact.steps, artifact.functions, artifact.traces, strict=False
+            )  # code written by hand has neither functions nor traces to tell of
         ],
         "files": {name: _digest(files[name]) for name in sorted(files)},
     }
     return json.dumps(manifest, indent=1) + "\n"
-
-
-def _traces(artifact: Artifact) -> tuple[str, ...]:
-    """The trace of each step; none for code that was written by hand."""
-    return artifact.traces or ("",) * len(artifact.steps)
 
 
 def _tensor(info: TensorInfo) -> dict[str, object]:
