@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -32,10 +32,9 @@ from ago.partition import (
 from ago.pipeline import Compilation, Kernel, compile_graph
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
-from ago.runtime.library import aligned_bytes
-from ago.runtime.net import Net
+from ago.runtime.net import Net, open_net
 from ago.runtime.pool import Affinity, ThreadPool
-from ago.runtime.store import cached_artifact, open_library
+from ago.runtime.store import cached_artifact
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
 from ago.tune.known import Known, nothing_known
@@ -128,7 +127,8 @@ def optimize(
             reformer=reformer,
             executor=executor,
         )
-        if tune_graph(graph, options, tuning, chosen, _watch(progress)).interrupted:
+        found, _ = tune_graph(graph, options, tuning, chosen, _watch(progress), progress)
+        if found.interrupted:
             raise KeyboardInterrupt
         database = tuning.database
     known = {} if database is None else known_schedules(database, options)
@@ -145,7 +145,9 @@ def optimize(
     settings = f"{options} {partitioner} {weight_threshold} {tuned}"
     artifact = cached_artifact(graph, settings, make) if cacheable else make()
     pool = ThreadPool(threads, affinity) if threads > 1 and runs_on_host(options.target) else None
-    return _open(artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool)
+    return open_net(
+        artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool
+    )
 
 
 def _check_measurable(target: Target, executor: Executor | None) -> None:
@@ -185,18 +187,7 @@ def load_net(
         The runnable model.
     """
     anatomy = _anatomy(graph, compilation, options)
-    return _open(compilation.artifact, lambda: anatomy, progress)
-
-
-def _open(
-    artifact: Artifact,
-    anatomy: Callable[[], Anatomy],
-    progress: Progress,
-    pool: ThreadPool | None = None,
-) -> Net:
-    """Build an artifact's library, or find it in the cache, and load it, if it can run here."""
-    library = open_library(artifact, progress, pool) if runs_on_host(artifact.target) else None
-    return Net(artifact, library, aligned_bytes(artifact.weights_image), anatomy)
+    return open_net(compilation.artifact, lambda: anatomy, progress)
 
 
 @dataclass(frozen=True, slots=True)

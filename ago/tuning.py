@@ -15,12 +15,14 @@ from pathlib import Path
 
 import platformdirs
 
+from ago.contest import Contest, contest
 from ago.cost_model.learned import best_model
 from ago.errors import InputError
 from ago.ir.graph import Graph
 from ago.options import Options
 from ago.partition import Partitioner
 from ago.pipeline import find_tasks
+from ago.progress import Progress, silent
 from ago.tune.database import Database
 from ago.tune.executor import ExecutorRunner
 from ago.tune.known import preferred
@@ -88,7 +90,8 @@ def tune_graph(
     tuning: Tuning,
     partitioner: Partitioner | None = None,
     watch: Watch = nobody,
-) -> Result:
+    progress: Progress = silent,
+) -> tuple[Result, Contest | None]:
     """Search for fast schedules of a graph's workloads.
 
     Args:
@@ -97,9 +100,11 @@ def tune_graph(
         tuning: How to tune.
         partitioner: Cuts the graph into subgraphs, as it will be compiled.
         watch: Told after each batch.
+        progress: Told how far the network is compiled, to be timed as a whole.
 
     Returns:
-        What was found; all of it is in the database.
+        What was found; all of it is in the database. Where this machine measured, schedules that
+        won alone have won in the network, too.
 
     Raises:
         InputError: Several threads are asked for.
@@ -109,7 +114,12 @@ def tune_graph(
     require_one_thread(options)
     tasks = find_tasks(graph, options, partitioner)
     with Database(tuning.database) as database, _open_runner(tuning.executor) as runner:
-        return tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
+        result = tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
+        if result.interrupted or not result.found or not result.winners or tuning.executor:
+            return result, None
+        found = contest(graph, options, result.winners, partitioner, progress)
+        database.revise(found.withdrawn)
+    return result.revised(found.withdrawn), found
 
 
 def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules:

@@ -17,6 +17,7 @@ from rich.progress import Progress as Bars
 from ago.cli.arguments import Request, model_options
 from ago.cli.console import print_json
 from ago.cli.group import examples
+from ago.contest import Contest
 from ago.tune.log import SessionLog
 from ago.tune.progress import Progress, Result, Watch
 from ago.tuning import Tuning, tune_graph
@@ -77,12 +78,14 @@ def tune_command(
             written.watch(progress)
             draw(progress)
 
-        result = tune_graph(graph, request.options, tuning, watch=watch)
+        result, contest = tune_graph(graph, request.options, tuning, watch=watch)
     written.finish(result)
     if request.json:
-        print_json(_as_data(result, tuning.database))
+        print_json(_as_data(result, contest, tuning.database))
     else:
         click.echo(str(result))
+        if contest is not None:
+            click.echo(str(contest))
         click.echo(f"kept in {tuning.database}; log in {written.path}")
     if result.interrupted:
         click.echo("stopped: the same command goes on", err=True)
@@ -123,7 +126,7 @@ def _clock(seconds: float | None) -> str:
     return "" if seconds is None else f"{int(seconds) // 60}:{int(seconds) % 60:02} left"
 
 
-def _as_data(result: Result, database: Path) -> dict[str, object]:
+def _as_data(result: Result, contest: Contest | None, database: Path) -> dict[str, object]:
     return {
         "database": str(database),
         "trials": result.trials,
@@ -131,6 +134,8 @@ def _as_data(result: Result, database: Path) -> dict[str, object]:
         "interrupted": result.interrupted,
         "default_seconds": result.default,
         "best_seconds": result.best,
+        "default_in_place_seconds": None if contest is None else contest.default,
+        "best_in_place_seconds": None if contest is None else contest.tuned,
         "statuses": dict(result.statuses),
         "refusals": dict(result.refusals),
         "tasks": [

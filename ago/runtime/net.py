@@ -15,13 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ago.errors import InputError
+from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import code_sizes
 from ago.runtime.export import Exported, WeightsForm, export_artifact
-from ago.runtime.library import Library, Session, aligned_array
+from ago.runtime.library import Library, Session, aligned_array, aligned_bytes
 from ago.runtime.memory import MemoryReport
+from ago.runtime.pool import ThreadPool
 from ago.runtime.profile import Profile, profile_steps
+from ago.runtime.store import open_library
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
+from ago.target import runs_on_host
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -89,7 +93,7 @@ class Net:
         if arrays is None:
             arrays = check_inputs(self.artifact.inputs, inputs)
         outputs = [np.empty(shape, dtype) for _, dtype, shape in self._outputs]
-        self._session().run(arrays, outputs)
+        self.session().run(arrays, outputs)
         return {name: array for (name, _, _), array in zip(self._outputs, outputs, strict=True)}
 
     def _ready(self, inputs: Mapping[str, npt.ArrayLike]) -> list[Array] | None:
@@ -162,7 +166,7 @@ class Net:
         infos = self.artifact.inputs
         arrays = check_inputs(infos, inputs or random_inputs(infos, seed))
         outputs = [np.empty(shape, dtype) for _, dtype, shape in self._outputs]
-        session = self._session()
+        session = self.session()
         session.point(arrays, outputs)
         return profile_steps(session, self.artifact, self.anatomy, rounds)
 
@@ -243,7 +247,7 @@ class Net:
             )
         return self._library
 
-    def _session(self) -> Session:
+    def session(self) -> Session:
         """The calling thread's session, made with its workspace at its first call."""
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
@@ -252,6 +256,31 @@ class Net:
             session = Session(self._loaded(), *counts, self._weights, workspace)
             self._local.session = session
         return session
+
+
+def open_net(
+    artifact: Artifact,
+    anatomy: Callable[[], Anatomy],
+    progress: Progress = silent,
+    pool: ThreadPool | None = None,
+) -> Net:
+    """Build an artifact's library, or find it in the cache, and load it, if it can run here.
+
+    Args:
+        artifact: A compiled model.
+        anatomy: Gives the inside of the model, when it is asked for.
+        progress: Told how many C files are compiled.
+        pool: Threads to share runs with.
+
+    Returns:
+        The runnable model.
+
+    Raises:
+        ToolchainError: There is no C compiler, or it failed.
+        DeviceError: The library cannot be loaded.
+    """
+    library = open_library(artifact, progress, pool) if runs_on_host(artifact.target) else None
+    return Net(artifact, library, aligned_bytes(artifact.weights_image), anatomy)
 
 
 def check_inputs(infos: Sequence[TensorInfo], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:

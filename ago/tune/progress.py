@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ago.schedule.chooser import Decision
-from ago.tune.record import Record, Status
+from ago.tune.known import preferred
+from ago.tune.record import Record, Status, TaskKey, decisions_text
 from ago.tune.task import Task
 
 _CODE = re.compile(r"\[([a-z][a-z0-9-]+)\]")
@@ -126,12 +127,14 @@ class Result:
         tasks: Of the network, in the order in which it runs them.
         parts: Parts of tasks that were tuned on the way.
         elapsed: Seconds that the session took.
+        found: Trials of this session.
         interrupted: Whether it was stopped before its budget was used up.
     """
 
     tasks: tuple[TaskResult, ...]
     parts: tuple[TaskResult, ...]
     elapsed: float
+    found: int = 0
     interrupted: bool = False
 
     @property
@@ -153,6 +156,24 @@ class Result:
     def best(self) -> float:
         """Seconds of the tuned tasks of one inference, with the chosen schedules."""
         return sum(task.task.uses * task.best for task in self.tasks)
+
+    @property
+    def winners(self) -> dict[TaskKey, tuple[Record, Record]]:
+        """The record of the default and the chosen one of each task where those are two."""
+        return {
+            task.task.key: (task.records[0], task.chosen)
+            for task in self.tasks
+            if task.chosen is not None and task.changes
+        }
+
+    def revised(self, records: Iterable[Record]) -> Result:
+        """The result with better times of some records."""
+        new = {(r.key, decisions_text(r.decisions)): r for r in records}
+        tasks = []
+        for task in self.tasks:
+            kept = [new.get((r.key, decisions_text(r.decisions)), r) for r in task.records]
+            tasks.append(TaskResult(task.task, tuple(kept), preferred(kept)))
+        return replace(self, tasks=tuple(tasks))
 
     @property
     def statuses(self) -> Counter[Status]:

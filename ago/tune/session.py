@@ -34,7 +34,7 @@ BATCH = 8
 PARTS_SHARE = 1 / 3
 """Share of a task's trials that its parts get."""
 
-FINALISTS = 2
+FINALISTS = 3
 """Candidates of each task that are timed again beside the default at the end."""
 
 _MOST_CHECKS = 3
@@ -156,7 +156,7 @@ class _Session:
             tuple(TaskResult(t.task, tuple(t.records), preferred(t.records)) for t in tracks)
             for tracks in (self._tracks, self._parts.values())
         )
-        return Result(tasks, parts, self._clock() - self._start, interrupted)
+        return Result(tasks, parts, self._clock() - self._start, self._found, interrupted)
 
     def _open(self, task: Task) -> Track | None:
         records = self._database.records(task.key)
@@ -191,13 +191,13 @@ class _Session:
         return sum(len(track.records) for track in self._all)
 
     def _batch(self, track: Track) -> list[_Batch]:
-        """Candidates of a task, or of its parts as long as those have had less than their share."""
+        """Candidates of a task, or of its parts where those have not had their share by far."""
         left = self._settings.batch
         if self._budget.trials is not None:
             left = min(left, self._budget.trials - self._trials)
         spent = sum(len(part.records) for part in track.parts)
         parts = [part for part in track.parts if part.is_open or not part.records]
-        if not parts or spent >= PARTS_SHARE * (spent + len(track.records) + left):
+        if not parts or spent + left > PARTS_SHARE * (spent + len(track.records) + left):
             return [self._proposals(track, left)]
         parts.sort(key=lambda part: len(part.records))
         shares = [(left + len(parts) - 1 - n) // len(parts) for n in range(len(parts))]
