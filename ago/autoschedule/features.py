@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ago.autoschedule.order import Order, OrderProblem, OrderReason
 from ago.autoschedule.tiles import TileReason, as_tail, as_tile
-from ago.cost_model.analytic import Tile, TileProblem, registers_needed, tile_terms
+from ago.cost_model.analytic import Tile, TileProblem, registers_needed, stream_cycles, tile_terms
 from ago.cost_model.features import COLUMN, COLUMNS, PIECE, SLOTS, WHOLE, Features
 from ago.fuse.rank import RankedPlan
 from ago.schedule.chooser import Decision
@@ -37,11 +37,13 @@ class Work:
     Attributes:
         steps: Innermost iterations.
         nbytes: Of all it reads and writes, each byte once.
+        passed: Bytes of its result, if another piece of the program reads it; else 0.
         reduces: Whether it holds a reduction, whose tiles are decided on.
     """
 
     steps: int
     nbytes: int
+    passed: int
     reduces: bool
 
 
@@ -96,6 +98,9 @@ class PlanTable:
         plan: The plan.
         work: Of each piece of the program, by the stage that writes its result.
         target: The CPU.
+
+    Attributes:
+        peak_cycles: Of the whole arithmetic at the peak.
     """
 
     def __init__(
@@ -115,8 +120,8 @@ class PlanTable:
             for slot, name in enumerate(heaviest)
             if f"{name}/tile" in by_key
         }
-        self._peak = total / (target.lanes * target.fma_pipes)
-        self._base = _whole(plan, work, target, self._peak)
+        self.peak_cycles = total / (target.lanes * target.fma_pipes)
+        self._base = _whole(plan, work, target, self.peak_cycles)
 
     def rows(self, candidates: Sequence[Decisions]) -> Features:
         """The features of candidates that have all decisions of the plan.
@@ -138,15 +143,15 @@ class PlanTable:
             if slot < SLOTS:
                 start = len(WHOLE) + slot * len(PIECE)
                 result[:, start : start + len(PIECE)] = found
-        result[:, COLUMN["tile_cycles"]] = tiles / self._peak
-        result[:, COLUMN["traffic_cycles"]] = traffic / self._peak
-        result[:, COLUMN["cycles"]] = self._cycles(result, tiles / self._peak)
+        result[:, COLUMN["tile_cycles"]] = tiles / self.peak_cycles
+        result[:, COLUMN["traffic_cycles"]] = traffic / self.peak_cycles
+        memory = result[:, COLUMN["between"]] + _EXPOSED * result[:, COLUMN["traffic_cycles"]]
+        memory -= result[:, COLUMN["gain_traffic"]] + result[:, COLUMN["gain_weights"]]
+        result[:, COLUMN["memory_cycles"]] = np.maximum(memory, 0.0)
+        total = result[:, COLUMN["tile_cycles"]] + result[:, COLUMN["memory_cycles"]]
+        total -= result[:, COLUMN["gain_rows"]]
+        result[:, COLUMN["cycles"]] = np.log2(np.maximum(total, 0.05))
         return result
-
-    def _cycles(self, rows: Features, tiles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        saved = sum(rows[:, COLUMN[f"gain_{name}"]] for name in ("traffic", "weights", "rows"))
-        total = tiles + _EXPOSED * rows[:, COLUMN["traffic_cycles"]] - saved
-        return np.log2(np.maximum(total, 0.05))
 
 
 def _whole(
@@ -157,7 +162,9 @@ def _whole(
     working = max((g.working_set for g in gains), default=0)
     nbytes = sum(w.nbytes for w in work.values())
     recompute = [float(f) for c in plan.choices for f in c.recompute.values()]
+    between = sum(stream_cycles(target, 3.0 * w.passed, w.passed) for w in work.values())
     values = {
+        "between": _EXPOSED * between / peak,
         "gain_traffic": sum(g.traffic for g in gains) / peak,
         "gain_weights": sum(g.weights for g in gains) / peak,
         "gain_tiles": sum(g.tiles for g in gains) / peak,

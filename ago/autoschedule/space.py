@@ -16,7 +16,7 @@ import numpy as np
 
 from ago.autoschedule.features import Decisions, PlanTable, Work, groups_of
 from ago.autoschedule.sketch import FUSION, fusion_ranking, sketch_program
-from ago.cost_model.features import COLUMNS, Features
+from ago.cost_model.features import COLUMN, COLUMNS, Features
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.rank import APART
 from ago.fuse.shape import stage_loads
@@ -132,6 +132,11 @@ class Space:
             result[rows] = self._space(plan).table.rows([settled[n] for n in rows])
         return result
 
+    def memory_cycles(self, candidate: Decisions) -> float:
+        """Cycles that a candidate waits for caches beyond L1, by the analytic model."""
+        share = self.features([candidate])[0, COLUMN["memory_cycles"]]
+        return float(share) * self._space(self.plans[0]).table.peak_cycles
+
     def _plan(self, decisions: Decisions) -> str:
         """The plan of a candidate; the favourite where it has none of ours."""
         plan = decisions.get(FUSION)
@@ -178,4 +183,6 @@ def _work(program: Program, piece: Piece) -> Work:
         buffers.discard(stages[0].buffer)
     steps = math.prod(axis.extent for axis in stages[0].axes)
     nbytes = sum(program.buffer(name).nbytes for name in buffers)
-    return Work(steps, nbytes, piece.reduction is not None)
+    result = program.buffer(stages[-1].buffer)
+    passed = result.nbytes if result.scope == "workspace" else 0
+    return Work(steps, nbytes, passed, piece.reduction is not None)

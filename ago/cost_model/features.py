@@ -22,6 +22,8 @@ WHOLE = (
     "cycles",
     "tile_cycles",
     "traffic_cycles",
+    "memory_cycles",
+    "between",
     "gain_traffic",
     "gain_weights",
     "gain_tiles",
@@ -41,7 +43,8 @@ WHOLE = (
     "lanes",
 )
 """Of the whole candidate. Cycles are given as multiples of the arithmetic's at its peak: `cycles`
-is what the analytic model thinks of it all, as a binary logarithm."""
+is what the analytic model thinks of it all, as a binary logarithm; `between` is the traffic of what
+pieces pass on if they are apart, and `memory_cycles` all traffic beyond L1."""
 
 PIECE = (
     "present",

@@ -46,7 +46,13 @@ _ENOSYS = 38
 class _Counter(ctypes.Structure):
     """`ago_block_counter` of ago_count_blocks.c."""
 
-    _fields_ = (("instructions", ctypes.c_uint64), ("blocks", ctypes.c_uint64))
+    _fields_ = (
+        ("instructions", ctypes.c_uint64),
+        ("blocks", ctypes.c_uint64),
+        ("changes", ctypes.c_void_p),
+        ("start", ctypes.c_uint64),
+        ("count", ctypes.c_uint64),
+    )
 
 
 class Machine:
@@ -84,6 +90,26 @@ class Machine:
     def instructions(self) -> int | None:
         """Those of the latest call; None where no compiler was there to build the counter."""
         return self._counter.instructions if self._counts else None
+
+    def watch(self, start: int, nbytes: int) -> Callable[[], npt.NDArray[np.int64]]:
+        """Note from now on how often each instruction of a range is executed.
+
+        Args:
+            start: Address of the range.
+            nbytes: Its size.
+
+        Returns:
+            A function that gives the counts so far, one for each 4 bytes.
+
+        Raises:
+            DeviceError: No host compiler is there to build the counter.
+        """
+        if not self._counts:
+            raise DeviceError("counting instructions needs a C compiler for this machine")
+        changes = np.zeros(nbytes // 4 + 1, np.int64)
+        self._counter.changes = changes.ctypes.data
+        self._counter.start, self._counter.count = start, nbytes // 4
+        return lambda: np.cumsum(changes)[:-1]
 
     def place(
         self, name: str, content: npt.NDArray[Any], alignment: int, *, writable: bool = False
