@@ -2,14 +2,14 @@
  * Functions of float32 numbers and vectors for generated code, without libm and libc.
  *
  *   ago_exp_f32(x), ago_exp_avx2(v), ago_exp_avx512(v), ago_exp_neon(v), and likewise
- *   exp2 log sigmoid tanh erf      written once for all, in ago_math_kernels.h
+ *   exp2 decay log sigmoid silu tanh erf      written once for all, in ago_math_kernels.h
  *   sin cos tan asin acos atan sinh cosh asinh acosh atanh pow
  *                                  in float64, lane by lane, in ago_math_double.h
  *
  * Errors, in units in the last place of the float32 result, over all 2^32 arguments (of pow: a sample):
- * at most 2 for exp and exp2, 4 for log, sigmoid, tanh and erf, 1 for the float64 ones. Infinities, NaN, signed zeros and denormals, as arguments and
- * as results, are as IEEE 754 and C99's Annex F have them. Coefficients are minimax fits, re-derived by
- * tools/fit_vector_math.py.
+ * at most 2 for exp and exp2, 4 for decay, log, sigmoid, silu, tanh and erf, 1 for the float64 ones.
+ * Infinities, NaN, signed zeros and denormals, as arguments and as results, are as IEEE 754 and C99's Annex F
+ * have them. Coefficients are minimax fits, re-derived by tools/fit_vector_math.py.
  *
  * An instruction set is a *layer*: a header that defines the primitives
  *
@@ -19,6 +19,7 @@
  *   ago_fma_S(a, b, c)        a * b + c, rounded once
  *   ago_lesser_S(a, b), ago_greater_S(a, b)              where a or b is NaN: b, or NaN
  *   ago_choose_S(mask, a, b)  a where the comparison `mask` holds, else b
+ *   AGO_OVERWRITES_ADDEND   whether ago_fma_S overwrites c, so that one that is needed again is copied
  *   ago_scale_S(y, t)         y * 2^n for the integer n = t - AGO_EXP_MAGIC in [-150, 128]
  *
  * for its suffix S and then includes ago_math_kernels.h. Other arithmetic and comparisons are C operators,
@@ -36,6 +37,8 @@
 
 /* t = x + AGO_EXP_MAGIC has the integer nearest to x in its low bits: n + 254 for the integer n. */
 #define AGO_EXP_MAGIC 12583166.0f
+/* The same with n + 127, of which a shift by 23 makes 2^n for n from -126 on; infinity for n = 128. */
+#define AGO_SMALL_MAGIC 12583039.0f
 
 #include "ago_math_scalar.h"
 

@@ -9,6 +9,7 @@ typedef uint32_t ago_unsigned_avx2 __attribute__((vector_size(32)));
 #define AGO_FLOATS __m256
 #define AGO_SIGNED ago_signed_avx2
 #define AGO_UNSIGNED ago_unsigned_avx2
+#define AGO_OVERWRITES_ADDEND 0
 
 AGO_INLINE __m256 ago_splat_avx2(float c) {
     return _mm256_set1_ps(c);
@@ -55,3 +56,4 @@ AGO_INLINE __m256 ago_scale_avx2(__m256 y, __m256 t) {
 #undef AGO_FLOATS
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
+#undef AGO_OVERWRITES_ADDEND

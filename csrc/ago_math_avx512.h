@@ -9,6 +9,7 @@ typedef uint32_t ago_unsigned_avx512 __attribute__((vector_size(64)));
 #define AGO_FLOATS __m512
 #define AGO_SIGNED ago_signed_avx512
 #define AGO_UNSIGNED ago_unsigned_avx512
+#define AGO_OVERWRITES_ADDEND 0
 
 AGO_INLINE __m512 ago_splat_avx512(float c) {
     return _mm512_set1_ps(c);
@@ -53,3 +54,4 @@ AGO_INLINE __m512 ago_scale_avx512(__m512 y, __m512 t) {
 #undef AGO_FLOATS
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
+#undef AGO_OVERWRITES_ADDEND

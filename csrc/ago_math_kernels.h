@@ -1,5 +1,5 @@
 /*
- * exp, exp2, log, sigmoid, tanh and erf for the layer AGO_SUFFIX: see ago_math.h. Included once a layer.
+ * exp, exp2, decay, log, sigmoid, silu, tanh and erf for the layer AGO_SUFFIX: see ago_math.h. Included once a layer.
  *
  * No branches and no tables. Bounds are written so that NaN passes: it is the second operand.
  */
@@ -17,9 +17,11 @@ AGO_INLINE AGO_FLOATS AGO_FN(with_sign)(AGO_FLOATS magnitude, AGO_FLOATS sign) {
     return AGO_FN(floats)(AGO_FN(bits)(AGO_FN(abs)(magnitude)) | (AGO_FN(bits)(sign) & 0x80000000u));
 }
 
-/* e^x for x in [-104, 89] or NaN. With n = round(x / ln 2) and r = x - n ln 2 (ln 2 as the sum of two
- * floats), e^x = 2^n (1 + r p(r)); the error of the polynomial is 2^-28.2. */
-AGO_INLINE AGO_FLOATS AGO_FN(exp_within)(AGO_FLOATS x) {
+/* e^x; infinity above 88.72, denormal below -87.33, 0 below -103.97. With n = round(x / ln 2) and
+ * r = x - n ln 2 (ln 2 as the sum of two floats), e^x = 2^n (1 + r p(r)); the error of the polynomial is
+ * 2^-28.2. */
+AGO_INLINE AGO_FLOATS AGO_FN(exp)(AGO_FLOATS x) {
+    x = AGO_FN(lesser)(AGO_FN(splat)(89.0f), AGO_FN(greater)(AGO_FN(splat)(-104.0f), x));
     const AGO_FLOATS t = AGO_STEP(x, AGO_FN(splat)(0x1.715476p+0f), AGO_EXP_MAGIC);
     const AGO_FLOATS n = t - AGO_FN(splat)(AGO_EXP_MAGIC);
     AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), x);
@@ -32,12 +34,6 @@ AGO_INLINE AGO_FLOATS AGO_FN(exp_within)(AGO_FLOATS x) {
     p = AGO_STEP(p, r, 1.0f);
     p = AGO_STEP(p, r, 1.0f);
     return AGO_FN(scale)(p, t);
-}
-
-/* e^x; infinity above 88.72, denormal below -87.33, 0 below -103.97. */
-AGO_INLINE AGO_FLOATS AGO_FN(exp)(AGO_FLOATS x) {
-    x = AGO_FN(greater)(AGO_FN(splat)(-104.0f), x);
-    return AGO_FN(exp_within)(AGO_FN(lesser)(AGO_FN(splat)(89.0f), x));
 }
 
 /* 2^x, as e^x without the product by ln 2. */
@@ -56,10 +52,53 @@ AGO_INLINE AGO_FLOATS AGO_FN(exp2)(AGO_FLOATS x) {
     return AGO_FN(scale)(p, t);
 }
 
+/* e^r for |r| <= 0.347, to 2^-23.1: 1 + r + r^2 q(r) for a cubic q. Where the addend of a multiply-add is
+ * overwritten, a constant one costs a copy: there q is a product of factors whose sums begin with r or r^2. */
+AGO_INLINE AGO_FLOATS AGO_FN(exp_near)(AGO_FLOATS r) {
+#if AGO_OVERWRITES_ADDEND
+    const AGO_FLOATS square = r * r;
+    const AGO_FLOATS linear = r + AGO_FN(splat)(0x1.efb3e2p+1f);
+    const AGO_FLOATS rest = AGO_FN(fma)(r, AGO_FN(splat)(0x1.2ab8c4p+0f), square + AGO_FN(splat)(0x1.f1051cp+3f));
+    const AGO_FLOATS factors = square * linear * rest;
+    return AGO_FN(fma)(factors, AGO_FN(splat)(0x1.1061bep-7f), r + AGO_FN(splat)(1.0f));
+#else
+    AGO_FLOATS p = AGO_FN(splat)(0x1.1063b6p-7f);
+    p = AGO_STEP(p, r, 0x1.572becp-5f);
+    p = AGO_STEP(p, r, 0x1.5557bp-3f);
+    p = AGO_STEP(p, r, 0x1.fffdf8p-2f);
+    p = AGO_STEP(p, r, 1.0f);
+    return AGO_STEP(p, r, 1.0f);
+#endif
+}
+
+/* e^min(x, 0); denormal below -87.33, 0 below -103.97. The factor 2^n is 2^(n + 64), which is never denormal,
+ * times 2^-64. */
+AGO_INLINE AGO_FLOATS AGO_FN(decay)(AGO_FLOATS x) {
+    x = AGO_FN(greater)(AGO_FN(splat)(-104.0f), AGO_FN(lesser)(AGO_FN(splat)(0.0f), x));
+    const AGO_FLOATS t = AGO_STEP(x, AGO_FN(splat)(0x1.715476p+0f), AGO_SMALL_MAGIC + 64.0f);
+    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_SMALL_MAGIC + 64.0f);
+    AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), x);
+    r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.7f7d1cp-20f), r);
+    const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
+    return AGO_FN(exp_near)(r) * power * AGO_FN(splat)(0x1p-64f);
+}
+
+/* x / (1 + z) for z = e^-x, which is infinite where it would be 2^128 and more: the result is then -0. Above
+ * 87 z changes nothing. */
+AGO_INLINE AGO_FLOATS AGO_FN(silu)(AGO_FLOATS x) {
+    AGO_FLOATS w = AGO_FN(greater)(AGO_FN(splat)(-88.5f), AGO_FN(lesser)(AGO_FN(splat)(87.0f), x));
+    const AGO_FLOATS t = AGO_STEP(w, AGO_FN(splat)(-0x1.715476p+0f), AGO_SMALL_MAGIC);
+    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_SMALL_MAGIC);
+    w = AGO_FN(fma)(n, AGO_FN(splat)(0x1.62e4p-1f), w);
+    w = AGO_FN(fma)(n, AGO_FN(splat)(0x1.7f7d1cp-20f), w);
+    const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
+    return x / AGO_FN(fma)(AGO_FN(exp_near)(-w), power, AGO_FN(splat)(1.0f));
+}
+
 /* 1 / (1 + e^-x), from z = e^-|x| <= 1 so that nothing overflows and small results keep their digits. */
 AGO_INLINE AGO_FLOATS AGO_FN(sigmoid)(AGO_FLOATS x) {
     const AGO_FLOATS low = -AGO_FN(abs)(x);
-    const AGO_FLOATS z = AGO_FN(exp_within)(AGO_FN(greater)(AGO_FN(splat)(-104.0f), low));
+    const AGO_FLOATS z = AGO_FN(decay)(low);
     const AGO_FLOATS one = AGO_FN(splat)(1.0f);
     return AGO_FN(choose)(x < AGO_FN(splat)(0.0f), z, one) / (one + z);
 }
@@ -95,8 +134,8 @@ AGO_INLINE AGO_FLOATS AGO_FN(tanh)(AGO_FLOATS x) {
     const AGO_FLOATS one = AGO_FN(splat)(1.0f);
     const AGO_FLOATS w = AGO_FN(splat)(-2.0f) * AGO_FN(lesser)(AGO_FN(splat)(10.0f), AGO_FN(abs)(x));
     /* n + 127 in the low bits, so that a shift makes 2^n of it */
-    const AGO_FLOATS t = AGO_STEP(w, AGO_FN(splat)(0x1.715476p+0f), AGO_EXP_MAGIC - 127.0f);
-    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_EXP_MAGIC - 127.0f);
+    const AGO_FLOATS t = AGO_STEP(w, AGO_FN(splat)(0x1.715476p+0f), AGO_SMALL_MAGIC);
+    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_SMALL_MAGIC);
     const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
     AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), w);
     r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.7f7d1cp-20f), r);

@@ -7,6 +7,7 @@
 #define AGO_FLOATS float32x4_t
 #define AGO_SIGNED int32x4_t
 #define AGO_UNSIGNED uint32x4_t
+#define AGO_OVERWRITES_ADDEND 1
 
 AGO_INLINE float32x4_t ago_splat_neon(float c) {
     return vdupq_n_f32(c);
@@ -53,3 +54,4 @@ AGO_INLINE float32x4_t ago_scale_neon(float32x4_t y, float32x4_t t) {
 #undef AGO_FLOATS
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
+#undef AGO_OVERWRITES_ADDEND

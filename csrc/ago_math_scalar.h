@@ -4,6 +4,7 @@
 #define AGO_FLOATS float
 #define AGO_SIGNED int32_t
 #define AGO_UNSIGNED uint32_t
+#define AGO_OVERWRITES_ADDEND 1
 
 AGO_INLINE float ago_splat_f32(float c) {
     return c;
@@ -60,3 +61,4 @@ AGO_INLINE float ago_scale_f32(float y, float t) {
 #undef AGO_FLOATS
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
+#undef AGO_OVERWRITES_ADDEND

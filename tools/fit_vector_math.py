@@ -15,7 +15,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ class Fit:
         degree: Of the polynomial, or of the numerator.
         denominator: Degree of the denominator, whose constant term is 1; 0 for a polynomial.
         single: Whether coefficients are float32.
+        factored: Whether a cubic is printed as a product as well.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Fit:
     degree: int
     denominator: int = 0
     single: bool = True
+    factored: bool = False
 
 
 def constant(x: Points) -> Points:
@@ -98,6 +100,15 @@ FITS = (
         lambda r: r * np.exp(-r),
         (-_HALF_LN2, _HALF_LN2),
         5,
+    ),
+    # e^r = 1 + r + r^2 q(r)
+    Fit(
+        "exp_near",
+        series([1 / math.factorial(k + 2) for k in range(16)]),
+        lambda r: r * r * np.exp(-r),
+        (-_HALF_LN2, _HALF_LN2),
+        3,
+        factored=True,
     ),
     # 2^r = 1 + r p(r)
     Fit(
@@ -274,6 +285,15 @@ def quotient_error(fit: Fit, p: list[float], q: list[float], u: Points) -> Point
     return np.abs((value - fit.function(u)) * fit.weight(u))
 
 
+def factors(fit: Fit) -> list[float]:
+    """`a, b, c, d` with `d (x + a) (x^2 + b x + c)` a cubic with one real root; float32."""
+    cubic = np.polynomial.Polynomial(fit_polynomial(replace(fit, single=False)))
+    roots = sorted(cubic.roots(), key=lambda root: abs(root.imag))
+    real, other = complex(roots[0]).real, complex(roots[2])
+    parts = (-real, -2 * other.real, abs(other) ** 2, float(cubic.coef[3]))
+    return [float(np.float32(part)) for part in parts]
+
+
 def c_constants(coefficients: Sequence[float], single: bool) -> str:
     """C literals, exact."""
     if single:
@@ -293,6 +313,8 @@ def report(fit: Fit) -> str:
         error = np.abs((np.polynomial.polynomial.polyval(u, p) - fit.function(u)) * fit.weight(u))
         error = error.max()
         text = f"  p: {c_constants(p, fit.single)}"
+    if fit.factored:
+        text += f"\n  q: {c_constants(factors(fit), True)}"
     return f"{fit.name}: error 2^{math.log2(error):.2f}\n{text}"
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from ago.ir.functions import REAL_FUNCTIONS
 from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import find_toolchain
 from ago.target import TARGETS
@@ -30,8 +31,10 @@ REFERENCES: dict[str, tuple[Reference, float]] = {
     # name: (meaning in float64, bound of the error in ULP)
     "exp": (np.exp, 2.0),
     "exp2": (np.exp2, 2.0),
+    "decay": (REAL_FUNCTIONS["decay"], 4.0),
     "log": (np.log, 4.0),
     "sigmoid": (special.expit, 4.0),
+    "silu": (REAL_FUNCTIONS["silu"], 4.0),
     "tanh": (np.tanh, 4.0),
     "erf": (special.erf, 4.0),
     "sin": (np.sin, 1.0),

@@ -19,7 +19,7 @@ MathLayer = Literal["f32", "avx2", "avx512", "neon"]
 
 ERRORS: Mapping[str, float] = {
     **dict.fromkeys(("exp", "exp2"), 2.0),
-    **dict.fromkeys(("log", "sigmoid", "tanh", "erf"), 4.0),
+    **dict.fromkeys(("decay", "log", "sigmoid", "silu", "tanh", "erf"), 4.0),
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan"), 1.0),
     **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "pow"), 1.0),
 }

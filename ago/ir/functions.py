@@ -163,6 +163,21 @@ def _sigmoid(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return result
 
 
+def _decay(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    result: npt.NDArray[np.float64] = np.exp(np.where(x > 0, 0.0, x))
+    return result
+
+
+def _silu(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """`x / (1 + e^-x)`, where a power that rounds to 2^128 on a logarithmic scale is infinite."""
+    power = np.where(np.rint(-_LOG2_E * x) >= 128, np.inf, np.exp(-x))
+    result: npt.NDArray[np.float64] = x / (1.0 + power)
+    return result
+
+
+_LOG2_E = float(np.float32(math.log2(math.e)))
+
+
 REAL_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "floor": np.floor,
@@ -170,6 +185,7 @@ REAL_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "round": np.rint,
     "exp": np.exp,
     "exp2": np.exp2,
+    "decay": _decay,
     "log": np.log,
     "sin": np.sin,
     "cos": np.cos,
@@ -185,8 +201,12 @@ REAL_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "atanh": np.arctanh,
     "erf": _erf,
     "sigmoid": _sigmoid,
+    "silu": _silu,
 }
-"""Functions of one real number, on float64 arrays; a float32 result is the nearest to theirs."""
+"""Functions of one real number, on float64 arrays; a float32 result is the nearest to theirs.
+
+`decay(x)` is `e^min(x, 0)`, and `silu(x)` is `x * sigmoid(x)`, but -0 below -88.37.
+"""
 
 ROUNDING = ("sqrt", "floor", "ceil", "round")
 """Those of them that every instruction set computes exactly."""

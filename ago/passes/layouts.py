@@ -34,7 +34,9 @@ _MAPS = frozenset(
 _ROWS = frozenset(("Einsum", "Gemm", "MatMul"))
 """Operators that make the last axis in their inner loops, from inputs that may lie anyhow."""
 
-_ALONG_ROWS = frozenset(("LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"))
+_ALONG_ROWS = frozenset(
+    ("LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax", "SoftmaxPowers")
+)
 """Operators that usually go along the last axis, of their input and of their result."""
 
 _MOVES = frozenset(("Rearrange", "Reshape", "Transpose"))

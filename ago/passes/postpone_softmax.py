@@ -55,17 +55,14 @@ def _append_powers(draft: Draft, node: Node) -> tuple[str, str]:
     """Append the powers of a softmax; returns them, and the reciprocals of their sums."""
     kind = TensorType(node.type.shape)
     row = TensorType((*kind.shape[:-1], 1))
-    over = {"axes": (kind.rank - 1,), "keepdims": 1}
 
     def made(op: str, inputs: tuple[str, ...], kind: TensorType, **attrs: object) -> str:
         name = draft.fresh(f"{node.name}.{op.lower()}")
         draft.append(Node(name, op, inputs, (value := draft.fresh(name),), attrs, (kind,)))
         return value
 
-    (x,) = node.inputs
-    lower = made("Sub", (x, made("ReduceMax", (x,), row, **over)), kind)
-    powers = made("Exp", (lower,), kind)
-    sums = made("ReduceSum", (powers,), row, **over)
+    powers = made("SoftmaxPowers", node.inputs, kind, axes=(kind.rank - 1,))
+    sums = made("ReduceSum", (powers,), row, axes=(kind.rank - 1,), keepdims=1)
     return powers, made("Reciprocal", (sums,), row)
 
 

@@ -16,7 +16,8 @@ from ago.ir.graph import Graph, Node, TensorType
 from ago.ir.ops import OPERATORS
 from ago.passes.draft import Draft
 
-_OVER_ROWS = frozenset(("ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "Softmax"))
+_REDUCING = frozenset(("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"))
+_OVER_ROWS = _REDUCING | {"Softmax", "SoftmaxPowers"}
 """Operators with the attribute `axes`, turned by naming the other axis."""
 
 Side = Literal["between", "behind"]
@@ -129,7 +130,7 @@ def _side(graph: Graph, node: Node, sides: Mapping[str, Side]) -> Side | None:
             return None if None in found else "behind"
         return "between"
     along = node.op in _OVER_ROWS and read_ints(node.attrs, "axes") == (node.type.rank - 1,)
-    kept = along and (node.op == "Softmax" or read_int(node.attrs, "keepdims") == 1)
+    kept = along and (node.op not in _REDUCING or read_int(node.attrs, "keepdims") == 1)
     return "between" if kept and found == ["between"] else None
 
 

@@ -228,17 +228,24 @@ def lower_softmax(node: Node, lowering: Lowering) -> None:
     """
     rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
     largest = rows.reduce("max", rows.element, "max")
-    power = rows.full("exp", lambda at: call("exp", sub(rows.element(at), largest(at))))
+    power = rows.full("exp", lambda at: call("decay", sub(rows.element(at), largest(at))))
     total = rows.reduce("sum", power)
     scale = rows.each("scale", lambda at: div(Const(1.0), total(at)))
     rows.store("softmax", lambda at: mul(power(at), scale(at)))
+
+
+def lower_softmax_powers(node: Node, lowering: Lowering) -> None:
+    """Largest element (which may pass over a NaN, as in softmax), then the exponentials."""
+    rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
+    largest = rows.reduce("max", rows.element, "max")
+    rows.store("powers", lambda at: call("decay", sub(rows.element(at), largest(at))))
 
 
 def lower_log_softmax(node: Node, lowering: Lowering) -> None:
     """Largest element (which may pass over a NaN, as in softmax), sum of exponentials, its log."""
     rows = Rows(node, lowering, read_ints(node.attrs, "axes"))
     largest = rows.reduce("max", rows.element, "max")
-    total = rows.reduce("sum", lambda at: call("exp", sub(rows.element(at), largest(at))))
+    total = rows.reduce("sum", lambda at: call("decay", sub(rows.element(at), largest(at))))
     shift = rows.each("log", lambda at: call("log", total(at)))
     rows.store("softmax", lambda at: sub(sub(rows.element(at), largest(at)), shift(at)))
 
@@ -401,5 +408,6 @@ NORMALISATIONS: Mapping[str, Callable[[Node, Lowering], None]] = {
     "MeanVarianceNormalization": lower_mean_variance,
     "RMSNormalization": lower_rms_norm,
     "Softmax": lower_softmax,
+    "SoftmaxPowers": lower_softmax_powers,
 }
 """How each operator of `ago.ir.ops.normalise` lowers to stages."""

@@ -187,7 +187,9 @@ def _gelu(node: Node, operands: list[Value]) -> Value:
 def _swish(node: Node, operands: list[Value]) -> Value:
     (x,) = operands
     alpha = read_float(node.attrs, "alpha")
-    return _call("mul", x, _call("sigmoid", x if alpha == 1.0 else _call("mul", alpha, x)))
+    if alpha == 1.0:
+        return _call("silu", x)
+    return _call("mul", x, _call("sigmoid", _call("mul", alpha, x)))
 
 
 def _shrink(node: Node, operands: list[Value]) -> Value:

@@ -82,9 +82,15 @@ def _require_axes(x: TensorType, attrs: Attrs) -> tuple[int, ...]:
 
 def softmax_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
     """Return `exp(x - max) / sum(exp(x - max))`."""
-    x, axes = array(inputs, 0), read_ints(attrs, "axes")
-    powers = np.exp(x - x.max(axis=axes, keepdims=True))
+    axes = read_ints(attrs, "axes")
+    (powers,) = powers_reference(inputs, attrs)
     return (powers / powers.sum(axis=axes, keepdims=True),)
+
+
+def powers_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
+    """Return `exp(x - max)`, what softmax divides by its sums."""
+    x, axes = array(inputs, 0), read_ints(attrs, "axes")
+    return (np.exp(x - x.max(axis=axes, keepdims=True)),)
 
 
 def log_softmax_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
@@ -187,6 +193,7 @@ OPERATORS = tuple(
     Operator(name, "reduction", infer, _quiet(reference))
     for name, infer, reference in (
         ("Softmax", infer_over_axes, softmax_reference),
+        ("SoftmaxPowers", infer_over_axes, powers_reference),
         ("LogSoftmax", infer_over_axes, log_softmax_reference),
         ("Hardmax", infer_over_axes, hardmax_reference),
         ("LayerNormalization", infer_scaled, layer_norm_reference),

@@ -35,6 +35,8 @@ NUMPY = {
     **{f"a{f}": getattr(np, f"arc{f}") for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "erf": lambda a: np.float64(math.erf(a)),
     "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
+    "decay": lambda a: np.exp(min(a, a.dtype.type(0))),
+    "silu": lambda a: a / (1 + np.exp(-a)),
 }
 """What the meanings are written in."""
 

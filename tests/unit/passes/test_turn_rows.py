@@ -65,7 +65,7 @@ def test_rows_are_turned_with_whatever_is_added(b, q, k, v, mask, postponed):
     assert_equal(graph, after)
     products = [n for n in after.nodes if n.op == "MatMul"]
     assert [n.type.shape for n in products] == [(2, COLUMNS, ROWS), (2, WIDTH, ROWS)]
-    assert {n.attrs["axes"] for n in after.nodes if n.op in ("Softmax", "ReduceMax")} == {(1,)}
+    assert {n.attrs["axes"] for n in after.nodes if n.op in ("Softmax", "SoftmaxPowers")} == {(1,)}
     assert turn_rows(after, COLUMNS) == after
 
 
