@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ago.errors import ScheduleError
+from ago.ir.functions import SLOW
 from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Leaf, Stmt, Store, leaves
 from ago.ir.program import Program
@@ -182,10 +183,10 @@ def _extent(schedule: Schedule, loop: str) -> int:
 
 
 def _calls(value: Value) -> int:
-    """Function calls in a value."""
+    """Calls of functions that are no single instructions in a value."""
     match value:
-        case Call(_, args):
-            return 1 + sum(map(_calls, args))
+        case Call(function, args):
+            return (function in SLOW) + sum(map(_calls, args))
         case Select(_, then, otherwise):
             return _calls(then) + _calls(otherwise)
     return 0

@@ -22,6 +22,7 @@ from ago.codegen.intrinsics import (
     mask_rows,
     maximum,
     minimum,
+    settle,
     spread,
     store_first,
     table,
@@ -51,6 +52,8 @@ def _fma_lane(lane: int) -> Row:
     template = f"vfmaq_laneq_f32({{2}}, {{0}}, {{1}}, {lane})"
     return Row(f"fma_lane.{lane}", template, "vvv", multiply, "arithmetic")
 
+
+_SETTLE, _SETTLE_HELPER = settle("neon", "float32x4_t", "w")
 
 _HELPERS = {
     "ago_load_1_neon": """static inline float32x4_t ago_load_1_neon(const float *p) {
@@ -96,6 +99,7 @@ NEON = Intrinsics(
         Row("broadcast", "vld1q_dup_f32({0})", "p", spread(_LANES), "load"),
         Row("splat", "vdupq_n_f32({0})", "s", spread(_LANES), "move"),
         Row("set", "ago_set_neon({0}, {1}, {2}, {3})", "s" * _LANES, gather, "move"),
+        _SETTLE,
         *(_lane(lane) for lane in range(_LANES)),
         *(_fma_lane(lane) for lane in range(_LANES)),
     )
@@ -135,6 +139,6 @@ NEON = Intrinsics(
     | real_rows("neon"),
     scalar=SCALAR_FMA,
     lane_form=True,
-    helpers=_HELPERS | real_helpers("f32", "neon"),
+    helpers=_HELPERS | _SETTLE_HELPER | real_helpers("f32", "neon"),
 )
 """The table of `neon` targets."""

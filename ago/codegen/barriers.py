@@ -1,17 +1,31 @@
-"""Where loads must not move ahead of what stands before them.
+"""Where compilers must not begin early what a block does late, since they run out of registers.
 
-Read `factor_depths` and `window_turns` first. Compilers load early what a block needs late, and run
-out of registers; a barrier in front of certain loads keeps them where they are used.
+Read `factor_depths`, `window_turns` and `settled` first: of certain loads, which stay behind a
+barrier, and of long computations with the results of a tile, which wait for all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from ago.codegen.tree import Block, Broadcast, Fetch, Lane, Load, operands
+from ago.codegen.tree import (
+    Apply,
+    Assign,
+    Block,
+    Broadcast,
+    Fetch,
+    Lane,
+    Load,
+    Register,
+    Write,
+    operands,
+)
 
 _SHARED = 4
 """Uses from which a vector counts as one that a whole tile shares."""
+
+_TOGETHER = 4
+"""Results on which a long computation is done side by side: their latencies hide each other."""
 
 
 def factor_depths(block: Block) -> dict[int, int]:
@@ -64,6 +78,50 @@ def window_turns(block: Block, uses: Sequence[int]) -> frozenset[int]:
             turns.add(position)
         done = max(done, last)
     return frozenset(turns)
+
+
+def settled(block: Block, library: Container[str]) -> dict[int, tuple[str, ...]]:
+    """Accumulators that must have their values before an action, by the action's number.
+
+    Where each result of a tile goes through a library function, all of the tile comes first, and
+    then a few results at a time: neither the tile's last steps nor many calls are mixed.
+
+    Args:
+        block: Straight-line code.
+        library: The functions that take many instructions.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for first, registers in _finished(block, library):
+        assigned = {a.register for a in block.actions[:first] if isinstance(a, Assign)}
+        if len(registers) <= _TOGETHER or not assigned.issuperset(registers):
+            continue
+        for start in range(0, len(registers), _TOGETHER):
+            found[first + start] = registers[start : start + _TOGETHER]
+        found[first] = (*registers, *found[first])
+    return found
+
+
+def _finished(block: Block, library: Container[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Runs of stores of one accumulator each through a library function: where, and which."""
+    run: list[str] = []
+    for number, action in enumerate(block.actions):
+        register = _through(block, action, library) if isinstance(action, Write) else None
+        if register is not None and register not in run:
+            run.append(register)
+            continue
+        if run:
+            yield number - len(run), tuple(run)
+        run = [] if register is None else [register]
+    if run:
+        yield len(block.actions) - len(run), tuple(run)
+
+
+def _through(block: Block, write: Write, library: Container[str]) -> str | None:
+    """The one vector variable of which a store's value is computed by a library function."""
+    nodes = [block.nodes[position] for position in _reached(block, write.node)]
+    long = any(isinstance(node, Apply) and node.function in library for node in nodes)
+    names = {node.name for node in nodes if isinstance(node, Register) and node.vector}
+    return names.pop() if long and len(names) == 1 else None
 
 
 def _reached(block: Block, position: int) -> set[int]:

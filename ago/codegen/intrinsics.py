@@ -67,7 +67,8 @@ class Intrinsics:
             `store.K`, `broadcast` (one float from memory), `splat` (one float), `set` (one float a
             lane), the functions of `ARITHMETIC` and `MASKS`, others of `ago.ir.functions.FUNCTIONS`
             as far as there are vector forms, `fma` (a * b + c, one rounding), and where `lane_form`
-            holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c).
+            holds `lane.K` (lane K to all lanes) and `fma_lane.K` (a * b[K] + c); `settle`, which
+            changes nothing, where compilers need it.
         scalar: Rows on single floats: those functions but `MASKS`, and `fma`.
         lane_form: Whether an FMA can take one lane of a vector as a factor.
         helpers: C that templates need, by the name of the function they call: its definition, or
@@ -83,6 +84,23 @@ class Intrinsics:
     scalar: Mapping[str, Row]
     lane_form: bool = False
     helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+def settle(isa: str, vector_type: str, constraint: str) -> tuple[Row, dict[str, str]]:
+    """The row `settle`, and its helper: a vector that compilers have to compute before going on.
+
+    Args:
+        isa: Suffix of the helper.
+        vector_type: C type of a vector.
+        constraint: Of an operand of inline assembly that is a vector register.
+    """
+    name = f"ago_settle_{isa}"
+    helper = (
+        "/* v, but the compiler cannot know that: what is computed from it waits for it */\n"
+        f"static inline {vector_type} {name}({vector_type} v) {{\n"
+        f'    __asm__ volatile("" : "+{constraint}"(v));\n    return v;\n}}\n'
+    )
+    return Row("settle", f"{name}({{0}})", "v", lambda v: v, "move"), {name: helper}
 
 
 def table(*rows: Row) -> dict[str, Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ago.codegen.barriers import factor_depths, window_turns
+from ago.codegen.barriers import factor_depths, settled, window_turns
 from ago.codegen.ctext import float_literal, index_text, literal
 from ago.codegen.elements import apply_text
 from ago.codegen.tree import (
@@ -63,11 +63,14 @@ class BlockPrinter:
         self._depths = factor_depths(block)
         self._depth = 0
         self._turns = window_turns(block, self._uses)
+        rows = printer.intrinsics.rows
+        library = {name for name, row in rows.items() if row.latency == "library"}
+        self._settled = settled(block, library) if "settle" in rows else {}
 
     def print(self) -> None:
         """Print its actions in order, each with the values that it needs."""
         stage = ""
-        for action in self._block.actions:
+        for number, action in enumerate(self._block.actions):
             if isinstance(action, Fetch):
                 address = self._address(action.pointer, action.offset)
                 self._printer.line(f"__builtin_prefetch({address});")
@@ -75,6 +78,9 @@ class BlockPrinter:
             if action.stage != stage:
                 stage = action.stage
                 self._printer.line(f"/* {stage} */".replace("*/ */", "* / */"))
+            for register in self._settled.get(number, ()):
+                value = self._printer.intrinsics.rows["settle"].c(register)
+                self._printer.assign(register, value)
             self._action(action)
 
     def _action(self, action: Assign | Write) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ago.codegen.barriers import window_turns
+from ago.codegen.barriers import settled, window_turns
 from ago.codegen.breakpoints import Scope, crossings, kinks, steps
 from ago.codegen.interleave import interleave
 from ago.codegen.invariants import keep_loads
@@ -240,3 +240,28 @@ def test_a_window_turns_where_its_weights_are_done_with():
     assert window_turns(block, few) == frozenset()
     shared = replace(block, nodes=(*nodes, Broadcast(0, 0)))
     assert window_turns(shared, [*uses, 1]) == frozenset()
+
+
+def tile(count: int, function: str, *, in_block: bool = True) -> Block:
+    """`count` accumulators, each summed up and stored through a function."""
+    nodes: list[Node] = []
+    actions: list[Assign | Write] = []
+    for k in range(count * in_block):
+        nodes += [Load(0, 8 * k, 8), Register(f"a{k}", vector=True)]
+        nodes.append(Apply("add", (len(nodes) - 2, len(nodes) - 1), vector=True))
+        actions.append(Assign(f"a{k}", len(nodes) - 1, "sum"))
+    for k in range(count):
+        nodes.append(Register(f"a{k}", vector=True, version=1))
+        nodes.append(Apply(function, (len(nodes) - 1,), vector=True))
+        actions.append(Write(1, 8 * k, 8, len(nodes) - 1, "out"))
+    return Block(tuple(nodes), tuple(actions))
+
+
+def test_long_functions_wait_for_the_tile_and_for_those_before():
+    names = tuple(f"a{k}" for k in range(6))
+    library = frozenset({"silu"})
+    found = settled(tile(6, "silu"), library)
+    assert found == {6: names + names[:4], 10: names[4:]}
+    assert settled(tile(6, "neg"), library) == {}
+    assert settled(tile(4, "silu"), library) == {}
+    assert settled(tile(6, "silu", in_block=False), library) == {}
