@@ -1,4 +1,4 @@
-"""A runner that measures nothing: times follow from the decisions alone, and each trial is logged.
+"""A runner that measures nothing: times follow from the decisions alone.
 
 Where the file `kill` is in its directory, the process that takes it away dies at once.
 """
@@ -22,7 +22,7 @@ class Recorded:
     """Also its own factory, as it can be pickled.
 
     Attributes:
-        directory: Where it logs.
+        directory: Where the file is.
         slow: How much slower than recorded.
     """
 
@@ -37,11 +37,9 @@ class Recorded:
         kill = self.directory / "kill"
         if kill.exists() or any(POISON in job.decisions for job in jobs):
             kill.unlink(missing_ok=True)
+            (self.directory / "died").write_text(f"{os.getpid()}\n")
             os.kill(os.getpid(), signal.SIGKILL)
-        outcomes = [self._outcome(job) for job in jobs]
-        with (self.directory / f"log.{os.getpid()}").open("a") as log:
-            log.writelines(f"{decisions_text(job.decisions)}\n" for job in jobs)
-        return outcomes
+        return [self._outcome(job) for job in jobs]
 
     def _outcome(self, job: Job) -> Outcome:
         text = decisions_text(job.decisions)
@@ -50,8 +48,3 @@ class Recorded:
         if digest % 7 == 0:
             return Outcome(job.decisions, trace, "wrong", reason="recorded")
         return Outcome(job.decisions, trace, "ok", self.slow * (1e-3 + 1e-7 * digest), 0.01)
-
-    def measured(self) -> set[str]:
-        """The decisions of all that was measured, as JSON."""
-        logs = self.directory.glob("log.*")
-        return {line for log in logs for line in log.read_text().splitlines()}

@@ -1,15 +1,19 @@
 """Workers of any executor give what one machine alone gives, also when some of them die."""
 
+import os
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
 from ago.errors import DeviceError, ToolchainError
 from ago.target import detect_host
+from ago.tune.database import Database
 from ago.tune.executor import ExecutorRunner
-from ago.tune.record import decisions_text
+from ago.tune.progress import Budget, Progress, Watch
+from ago.tune.record import Record
+from ago.tune.session import Settings, nobody, tune
 from ago.tune.task import Task
-from ago.tune.trial import Job, Outcome
+from ago.tune.trial import Job, Outcome, Runner
 from tests.support.broken import small_task
 from tests.support.recorded import POISON, Recorded
 
@@ -96,18 +100,27 @@ def test_a_job_that_takes_its_worker_along_fails_alone(tmp_path, tasks):
     assert [*outcomes[:4], *outcomes[5:]] == recorded.run(jobs)
 
 
-def test_dask_workers_one_of_which_is_killed(tmp_path, tasks):
+def test_tuning_by_dask_workers_one_of_which_is_killed(tmp_path, tasks):
     distributed = pytest.importorskip("distributed")
     recorded = Recorded(tmp_path)
-    jobs = [job for task in tasks for job in jobs_of(task, 12)]
+
+    def tuned(runner: Runner, name: str, watch: Watch = nobody) -> list[Record]:
+        with Database(tmp_path / name) as database:
+            tune(tasks, runner, database, Budget(trials=30), Settings(batch=8), watch)
+            return list(database.records())
+
+    def kill_the_next(progress: Progress) -> None:
+        if progress.trials == 10:
+            (tmp_path / "kill").touch()
+
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     )
     with cluster, distributed.Client(cluster) as client:
-        runner = ExecutorRunner(client.get_executor(), recorded, batch=4)
-        first = runner.run(jobs[:8])
-        (tmp_path / "kill").touch()
-        rest = runner.run(jobs[8:])
-    assert not (tmp_path / "kill").exists()
-    assert recorded.measured() == {decisions_text(job.decisions) for job in jobs}
-    assert first + rest == recorded.run(jobs)
+        runner = ExecutorRunner(client.get_executor(), recorded, batch=4, host=recorded.host)
+        found = tuned(runner, "cluster.db", kill_the_next)
+    died = (tmp_path / "died").read_text().split()
+    assert len(died) == 1
+    assert int(died[0]) != os.getpid()
+    assert found == tuned(recorded, "alone.db")
+    assert len(found) == 30
