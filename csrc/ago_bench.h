@@ -19,6 +19,9 @@ typedef struct {
     int32_t (*init)(ago_context *context, const void *weights, size_t weights_bytes,
                     void *workspace, size_t workspace_bytes);
     int32_t (*run)(const ago_context *context, const void *const *inputs, void *const *outputs);
+    int32_t (*step)(const ago_context *context, int32_t index, const void *const *inputs,
+                    void *const *outputs);
+    int32_t step_count;
     const char *(*error_text)(int32_t code);
     const ago_bench_tensor *inputs;
     size_t input_count;

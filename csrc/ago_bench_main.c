@@ -2,10 +2,14 @@
  * A benchmark program for one compiled model:
  *
  *   bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]
+ *         [--passes N]
  *
  * Files hold raw little-endian elements in row-major order; the k-th --input or --output belongs to
  * the model's k-th input or output. Without --input the inputs are a fixed pseudo-random pattern in
- * [-1, 1). The last line printed is one JSON object with the times of a run in milliseconds.
+ * [-1, 1). With --passes all steps of the model are timed so often, one after the other, and for
+ * each a JSON object with its fastest time is printed. The last line printed is one JSON object with
+ * the times of a run in milliseconds; early_ms and late_ms are the fastest of the first and the last
+ * quarter of the runs: a device that became hot was faster at first.
  *
  * Exit codes: 0 done, 1 a file or memory problem, 2 wrong usage, 3 the model refused to run.
  * Needs no libc: the operating system is behind ago_sys.h.
@@ -18,7 +22,8 @@
 enum { EXIT_MODEL = 3, MAX_RUNS = 1000000 };
 
 static const char usage[] =
-    "usage: bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W]";
+    "usage: bench [--weights FILE] [--input FILE]... [--output FILE]... [--runs N] [--warmup W] "
+    "[--passes N]";
 
 typedef struct {
     const char *weights;  /* NULL: those inside the program */
@@ -28,6 +33,7 @@ typedef struct {
     size_t output_given;
     size_t runs;
     size_t warmup;
+    size_t passes;
 } options;
 
 /* Adds `, "name": <milliseconds with six decimals>`. */
@@ -58,7 +64,7 @@ static void fill_pattern(float *values, size_t count, uint64_t seed) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options given = {NULL, NULL, 0, NULL, 0, 10, 1};
+    options given = {NULL, NULL, 0, NULL, 0, 10, 1, 0};
     given.inputs = allocate((size_t)argc * sizeof *given.inputs);
     given.outputs = allocate((size_t)argc * sizeof *given.outputs);
     for (int i = 1; i < argc; i += 2) {
@@ -77,6 +83,8 @@ static options parse_options(int argc, char **argv) {
             given.runs = parse_count(value, 1, MAX_RUNS);
         } else if (is_equal(name, "--warmup")) {
             given.warmup = parse_count(value, 0, MAX_RUNS);
+        } else if (is_equal(name, "--passes")) {
+            given.passes = parse_count(value, 0, MAX_RUNS);
         } else {
             fail(EXIT_USAGE, "unknown option ", name);
         }
@@ -141,6 +149,38 @@ static uint64_t timed_run(const ago_context *context, const void *const *inputs,
     return stop - start;
 }
 
+/* Times each step, all steps in each pass, and prints the fastest time of each. */
+static void time_steps(const ago_context *context, const void *const *inputs, void *const *outputs,
+                       size_t passes) {
+    const size_t count = (size_t)ago_bench.step_count;
+    uint64_t *fastest = allocate(count * sizeof *fastest);
+    for (size_t pass = 0; pass < passes; ++pass) {
+        for (size_t i = 0; i < count; ++i) {
+            const uint64_t start = ago_sys_nanoseconds();
+            const int32_t code = ago_bench.step(context, (int32_t)i, inputs, outputs);
+            const uint64_t time = ago_sys_nanoseconds() - start;
+            check(code);
+            fastest[i] = pass == 0 || time < fastest[i] ? time : fastest[i];
+        }
+    }
+    for (size_t i = 0; passes > 0 && i < count; ++i) {
+        line out = {.length = 0};
+        add_text(&out, "{\"step\": ");
+        add_number(&out, i, 1);
+        add_time(&out, "min_ms", fastest[i]);
+        add_text(&out, "}\n");
+        write_all(AGO_SYS_STDOUT, out.text, out.length);
+    }
+}
+
+static uint64_t least(const uint64_t *values, size_t count) {
+    uint64_t found = values[0];
+    for (size_t i = 1; i < count; ++i) {
+        found = values[i] < found ? values[i] : found;
+    }
+    return found;
+}
+
 /* Sorts ascending, by Shell's method: no recursion and no extra memory for up to MAX_RUNS times. */
 static void sort(uint64_t *values, size_t count) {
     for (size_t gap = count / 2; gap > 0; gap /= 2) {
@@ -156,6 +196,9 @@ static void sort(uint64_t *values, size_t count) {
 }
 
 static void report(uint64_t *times, size_t runs) {
+    const size_t quarter = (runs + 3) / 4;
+    const uint64_t early = least(times, quarter);
+    const uint64_t late = least(times + runs - quarter, quarter);
     uint64_t sum = 0;
     for (size_t i = 0; i < runs; ++i) {
         sum += times[i];
@@ -169,6 +212,8 @@ static void report(uint64_t *times, size_t runs) {
     add_time(&out, "min_ms", times[0]);
     add_time(&out, "median_ms", (times[(runs - 1) / 2] + times[runs / 2]) / 2);
     add_time(&out, "mean_ms", sum / runs);
+    add_time(&out, "early_ms", early);
+    add_time(&out, "late_ms", late);
     add_count(&out, "workspace_bytes", ago_bench.workspace_bytes);
     add_count(&out, "weights_bytes", ago_bench.weights_bytes);
     add_text(&out, "}\n");
@@ -195,6 +240,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < given.output_given; ++i) {
         write_file(given.outputs[i], outputs[i], ago_bench.outputs[i].bytes);
     }
+    time_steps(&context, inputs, outputs, given.passes);
     report(times, given.runs);
     return 0;
 }

@@ -8,6 +8,7 @@ the C sources in `src/`. The last line printed is one JSON object.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -29,7 +30,8 @@ from ago.pipeline import compile_graph
 from ago.progress import Progress
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build_library_and_program
-from ago.runtime.device import QEMU_AARCH64, DeviceRun, max_error, run_emulated, run_program
+from ago.runtime.device import DeviceRun, max_error, run_emulated, run_program
+from ago.runtime.devices import KINDS, open_device
 from ago.runtime.toolchain import find_toolchain
 from ago.runtime.verify import random_inputs
 from ago.target import resolve_target, runs_on_host
@@ -109,7 +111,7 @@ def shown_in(status: Status) -> Progress:
 def run_binaries(
     artifact: Artifact, binaries: Binaries, how: str, feeds: Feeds, console: Console
 ) -> DeviceRun:
-    """Run the library in the emulator, or the program under qemu or, where it can be, natively."""
+    """Run the library in the emulator, or the program on a device; `qemu` only where it must."""
     if how == "emulated":
         with console.status("emulating") as status:
 
@@ -117,9 +119,12 @@ def run_binaries(
                 status.update(f"emulating: {instructions / 1e6:.0f} M instructions")
 
             return run_emulated(artifact, binaries.library, feeds, show)
-    launcher = () if runs_on_host(artifact.target) else QEMU_AARCH64
-    with console.status("running the program"):
-        return run_program(artifact, binaries.program, feeds, launcher=launcher)
+    native = how == "qemu" and runs_on_host(artifact.target)
+    with (
+        console.status("running the program"),
+        contextlib.closing(open_device("local" if native else how)) as device,
+    ):
+        return run_program(artifact, binaries.program, feeds, device)
 
 
 def deploy(
@@ -131,7 +136,7 @@ def deploy(
         artifact: The compiled model.
         graph: What it was compiled from, in the model's own names.
         out: Directory for the binaries.
-        how: `"emulated"`, `"qemu"`, or None to build alone.
+        how: `"emulated"`, a device as `open_device` names it, or None to build alone.
         seed: Of the random inputs.
         console: Where progress is shown.
     """
@@ -191,7 +196,7 @@ def describe(report: Report) -> str:
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--target", default="cortex-a76", show_default=True, help="CPU; see `ago targets`.")
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--run", "how", type=click.Choice(["emulated", "qemu"]), help="Run it and compare.")
+@click.option("--run", "how", metavar="DEVICE", help=f"Run it and compare: emulated, {KINDS}.")
 @click.option("--shape", "shapes", multiple=True, help="NAME=2,3,112,112 replaces a static shape.")
 @click.option(
     "--no-intensive-fusion",

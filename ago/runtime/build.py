@@ -237,7 +237,8 @@ def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:
         f'#include "{name}.h"\n#include "ago_bench.h"\n\n'
         f"{table('INPUT', artifact.inputs)}{table('OUTPUT', artifact.outputs)}\n"
         "const ago_bench_model ago_bench = {\n"
-        f'    "{name}", {name}_init, {name}_run, {name}_error_text,\n'
+        f'    "{name}", {name}_init, {name}_run, {name}_step, {prefix}_STEPS,\n'
+        f"    {name}_error_text,\n"
         f"    inputs, {prefix}_INPUTS, outputs, {prefix}_OUTPUTS,\n"
         f"    {weights}, {prefix}_WEIGHTS_BYTES, {prefix}_WORKSPACE_BYTES,\n"
         "};\n"

@@ -1,4 +1,4 @@
-"""Running a compiled model away from this process: emulated, or as a program.
+"""Running a compiled model away from this process: emulated, or as a program on a device.
 
 Read `DeviceRun` first. Both ways take the model's inputs by name and give its outputs by name, so
 that a caller compares them with a reference in one way.
@@ -6,9 +6,9 @@ that a caller compares them with a reference in one way.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,9 @@ import numpy.typing as npt
 from ago.errors import DeviceError, InputError
 from ago.runtime.artifact import Artifact
 from ago.runtime.emulator import Emulator
+from ago.runtime.transport import Finished, LocalTransport, Transport
 
 Array = npt.NDArray[Any]
-
-QEMU_AARCH64 = ("qemu-aarch64", "-cpu", "cortex-a76")
-"""Launches AArch64 Linux programs where qemu-user is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +34,15 @@ class DeviceRun:
         outputs: By the model's names, in its order.
         instructions: Executed from entry to exit of the model's function; None where not counted.
         milliseconds: The fastest run's wall time. Under emulation it says nothing about a device.
+        step_seconds: The fastest time of each step; empty where they were not timed.
+        drift: How much slower the last runs were than the first ones; 1 for as fast.
     """
 
     outputs: Mapping[str, Array]
     instructions: int | None
     milliseconds: float
+    step_seconds: tuple[float, ...] = ()
+    drift: float = 1.0
 
 
 def run_emulated(
@@ -79,9 +81,11 @@ def run_program(
     artifact: Artifact,
     program: Path,
     feeds: Mapping[str, Array],
+    device: Transport | None = None,
     *,
-    launcher: Sequence[str] = (),
     runs: int = 1,
+    warmup: int = 0,
+    passes: int = 0,
     timeout_seconds: float = 600.0,
 ) -> DeviceRun:
     """Run a benchmark program with its weights inside.
@@ -90,30 +94,44 @@ def run_program(
         artifact: What the program was built from.
         program: The executable.
         feeds: Arrays by input name, in the model's types and shapes.
-        launcher: Command put in front of it, such as `QEMU_AARCH64`.
+        device: Where it runs; by default here.
         runs: Inferences to time.
+        warmup: Inferences before.
+        passes: How often each step is timed.
         timeout_seconds: Wall time after which it is killed.
 
     Raises:
         InputError: An input is missing, unknown or of another shape.
-        DeviceError: The program or the launcher cannot be run, failed, or ran out of time.
+        DeviceError: The program cannot be run, failed, or ran out of time.
     """
     inputs = _ordered(artifact, feeds)
-    with tempfile.TemporaryDirectory(prefix="ago-run-") as name:
-        directory = Path(name)
-        command = [*launcher, str(program.resolve()), "--runs", str(runs), "--warmup", "0"]
+    options = {"runs": runs, "warmup": warmup, "passes": passes}
+    command = [program.name, *(str(t) for o, n in options.items() for t in (f"--{o}", n))]
+    with contextlib.ExitStack() as stack:
+        if device is None:
+            device = stack.enter_context(contextlib.closing(LocalTransport()))
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ago-run-")))
+        files = {program.name: program}
         for index, array in enumerate(inputs):
-            array.tofile(directory / f"input{index}")
-            command += ["--input", str(directory / f"input{index}")]
-        files = [directory / f"output{index}" for index in range(len(artifact.outputs))]
-        for file in files:
-            command += ["--output", str(file)]
-        report = json.loads(_output_of(command, timeout_seconds).splitlines()[-1])
-        outputs = {
-            info.name: np.fromfile(file, info.numpy).reshape(info.shape)
-            for info, file in zip(artifact.outputs, files, strict=True)
-        }
-    return DeviceRun(outputs, None, float(report["min_ms"]))
+            files[f"input{index}"] = directory / f"input{index}"
+            array.tofile(files[f"input{index}"])
+            command += ["--input", f"input{index}"]
+        results = [f"output{index}" for index in range(len(artifact.outputs))]
+        command += [text for name in results for text in ("--output", name)]
+        device.push(files)
+        said = _require(device.run(command, timeout_seconds), command)
+        outputs = {}
+        for info, name in zip(artifact.outputs, results, strict=True):
+            device.fetch(name, directory / name)
+            outputs[info.name] = np.fromfile(directory / name, info.numpy).reshape(info.shape)
+    *steps, report = map(json.loads, said)
+    return DeviceRun(
+        outputs,
+        None,
+        float(report["min_ms"]),
+        tuple(1e-3 * float(step["min_ms"]) for step in steps),
+        float(report["late_ms"]) / max(float(report["early_ms"]), 1e-6),
+    )
 
 
 def max_error(got: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
@@ -159,18 +177,18 @@ def _ordered(artifact: Artifact, feeds: Mapping[str, Array]) -> list[Array]:
     ]
 
 
-def _output_of(command: Sequence[str], timeout_seconds: float) -> str:
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=timeout_seconds
-        )
-    except OSError as error:
-        raise DeviceError(f"cannot run {command[0]}: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        message = f"{shlex.join(command)} did not end in {timeout_seconds} seconds"
-        raise DeviceError(message) from error
-    if done.returncode != 0 or not done.stdout:
+def _require(done: Finished, command: Sequence[str]) -> list[str]:
+    """The lines that a program printed.
+
+    Raises:
+        DeviceError: It failed, or did not end.
+    """
+    lines = done.stdout.split("\n")
+    said = [line for line in lines if line.startswith("{")]
+    if done.code is None:
+        raise DeviceError(f"{shlex.join(command)}: {done.reason}")
+    if done.code != 0 or not said:
         raise DeviceError(
-            f"{shlex.join(command)} failed with exit code {done.returncode}: {done.stderr.strip()}"
+            f"{shlex.join(command)} failed with exit code {done.code}: {done.stderr.strip()}"
         )
-    return done.stdout
+    return said

@@ -18,12 +18,14 @@ from ago.errors import InputError
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import code_sizes
+from ago.runtime.device_profile import profile_on
 from ago.runtime.export import Exported, WeightsForm, export_artifact
 from ago.runtime.library import Library, Session, aligned_array, aligned_bytes
 from ago.runtime.memory import MemoryReport
 from ago.runtime.pool import ThreadPool
 from ago.runtime.profile import Profile, profile_steps
 from ago.runtime.store import open_library
+from ago.runtime.transport import Transport
 from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
 from ago.target import runs_on_host
 
@@ -145,8 +147,9 @@ class Net:
         *,
         rounds: int = 30,
         seed: int = 0,
+        runner: str | Transport | None = None,
     ) -> Profile:
-        """Time each step inside the model, on the calling thread, beside what the machine can do.
+        """Time each step inside the model, on one thread, beside what the machine can do.
 
         The first profile of a process measures the machine, which takes some seconds.
 
@@ -154,17 +157,25 @@ class Net:
             inputs: One array for each input; by default those of `random_inputs`.
             rounds: How often the model runs; a step's time is that of its fastest run.
             seed: Seed of the default inputs.
+            runner: A device that runs it instead of this process: `"ssh:HOST"`, `"adb"`,
+                `"adb:SERIAL"`, `"qemu"`, `"local"` for a program here, or a `Transport`.
 
         Returns:
-            Time, arithmetic, bytes and share of the roofline of each step; print it.
+            Time, arithmetic, bytes and share of the roofline of each step; print it. Of a device
+            also its clock and temperature before and after, where it tells them, and a warning
+            where it slowed down.
 
         Raises:
-            InputError: See `run`; or there are no rounds.
+            InputError: See `run`; or there are no rounds, or no such device.
+            DeviceError: The device cannot be reached, or cannot run the model.
         """
         if rounds < 1:
             raise InputError(f"rounds={rounds}: expected at least 1")
         infos = self.artifact.inputs
         arrays = check_inputs(infos, inputs or random_inputs(infos, seed))
+        if runner is not None:
+            feeds = {info.name: array for info, array in zip(infos, arrays, strict=True)}
+            return profile_on(runner, self.artifact, self.anatomy, feeds, rounds)
         outputs = [np.empty(shape, dtype) for _, dtype, shape in self._outputs]
         session = self.session()
         session.point(arrays, outputs)

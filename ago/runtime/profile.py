@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ago.ir.work import Work
 from ago.runtime.artifact import Artifact
+from ago.runtime.condition import Visit
 from ago.runtime.library import Session
 from ago.runtime.verify import Anatomy
 
@@ -42,7 +43,8 @@ class StepProfile:
         index: Number of the step.
         label: Its operators.
         seconds: Measured; of the fastest run.
-        least_seconds: What the machine's peak and bandwidths allow.
+        least_seconds: What the machine's peak and bandwidths allow; on a device, what the
+            arithmetic takes at its clock, or None where it does not tell.
         work: Its arithmetic and its bytes.
         operators: Its time by operator, estimated.
     """
@@ -50,7 +52,7 @@ class StepProfile:
     index: int
     label: str
     seconds: float
-    least_seconds: float
+    least_seconds: float | None
     work: Work
     operators: tuple[OperatorTime, ...]
 
@@ -65,9 +67,9 @@ class StepProfile:
         return self.work.read_bytes + self.work.written_bytes
 
     @property
-    def roofline(self) -> float:
-        """The least time over the measured one: 1 is the best there can be."""
-        return self.least_seconds / self.seconds
+    def roofline(self) -> float | None:
+        """The least time over the measured one: 1 is the best there can be; None if not known."""
+        return None if self.least_seconds is None else self.least_seconds / self.seconds
 
     def to_dict(self) -> dict[str, object]:
         """The step as plain data; times in microseconds."""
@@ -79,7 +81,7 @@ class StepProfile:
             "flop": self.work.flop,
             "read_bytes": self.work.read_bytes,
             "written_bytes": self.work.written_bytes,
-            "roofline": round(self.roofline, 4),
+            "roofline": None if self.roofline is None else round(self.roofline, 4),
             "operators_estimated": [
                 {"node": o.node, "op": o.op, "us": round(1e6 * o.seconds, 3)}
                 for o in self.operators
@@ -96,12 +98,14 @@ class Profile:
         target: The CPU it was compiled for.
         rounds: How often it ran.
         steps: In order of execution.
+        visit: The device that it ran on; None for this process.
     """
 
     model: str
     target: str
     rounds: int
     steps: tuple[StepProfile, ...]
+    visit: Visit | None = None
 
     @property
     def seconds(self) -> float:
@@ -128,6 +132,7 @@ class Profile:
             "operators_estimated": {
                 op: round(1e6 * seconds, 3) for op, seconds in self.by_operator.items()
             },
+            "device": None if self.visit is None else self.visit.to_dict(),
         }
 
     def __str__(self) -> str:
@@ -140,16 +145,17 @@ class Profile:
         for step in self.steps:
             lines.append(
                 f"{step.index:4} {1e6 * step.seconds:9.1f} {100 * step.seconds / total:5.1f} "
-                f"{step.gflops:9.1f} {step.nbytes / 1e6:9.3f} {100 * step.roofline:11.0f} %  "
+                f"{step.gflops:9.1f} {step.nbytes / 1e6:9.3f} {_percent(step.roofline)}  "
                 f"{_shortened(step.label)}"
             )
         parts = [f"{op} {100 * s / total:.1f} %" for op, s in self.by_operator.items()]
         lines.append(f"by operator, estimated: {', '.join(parts)}")
+        lines += [] if self.visit is None else [str(self.visit)]
         return "\n".join(lines)
 
 
 def profile_steps(session: Session, artifact: Artifact, anatomy: Anatomy, rounds: int) -> Profile:
-    """Time the steps of a model.
+    """Time the steps of a model in this process.
 
     Args:
         session: Points to inputs and outputs.
@@ -161,14 +167,27 @@ def profile_steps(session: Session, artifact: Artifact, anatomy: Anatomy, rounds
         The fastest time of each.
     """
     seconds = _fastest(session, len(anatomy.steps), rounds)
-    bounds = anatomy.bounds()
+    steps = step_profiles(anatomy, seconds, anatomy.bounds().least_seconds)
+    return Profile(artifact.name, artifact.target.name, rounds, steps)
+
+
+def step_profiles(
+    anatomy: Anatomy, seconds: Sequence[float], least: Callable[[Work], float | None]
+) -> tuple[StepProfile, ...]:
+    """The steps of a model with their measured times.
+
+    Args:
+        anatomy: The model's inside.
+        seconds: The fastest time of each step.
+        least: What the machine needs for some work at best, seconds; None where nobody knows.
+    """
     kinds = {node.name: node.op for node in anatomy.compiled.nodes}
-    steps = tuple(
+    return tuple(
         StepProfile(
             index=index,
             label=step.label,
             seconds=taken,
-            least_seconds=bounds.least_seconds(step.work),
+            least_seconds=least(step.work),
             work=step.work,
             operators=tuple(
                 OperatorTime(node, kinds[node], share * taken)
@@ -177,7 +196,6 @@ def profile_steps(session: Session, artifact: Artifact, anatomy: Anatomy, rounds
         )
         for index, (step, taken) in enumerate(zip(anatomy.steps, seconds, strict=True))
     )
-    return Profile(artifact.name, artifact.target.name, rounds, steps)
 
 
 def _fastest(session: Session, count: int, rounds: int) -> Sequence[float]:
@@ -190,6 +208,10 @@ def _fastest(session: Session, count: int, rounds: int) -> Sequence[float]:
             session.step(step)
             best[step] = min(best[step], time.perf_counter() - begin)
     return best
+
+
+def _percent(share: float | None) -> str:
+    return f"{'-':>13}" if share is None else f"{100 * share:11.0f} %"
 
 
 def _shortened(label: str) -> str:

@@ -134,11 +134,7 @@ class ShellTransport(abc.ABC):
             self._ask(f"rm -f {self._quoted(name)}")
 
     def read(self, path: str) -> str:
-        """The text of a file of the device's system; empty if there is none.
-
-        Args:
-            path: A path, or a pattern of the shell.
-        """
+        """The text of files; see `Transport.read`."""
         return self._ask(f"cat {path} 2>/dev/null").stdout
 
     def close(self) -> None:

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Protocol
 
 from ago.errors import DeviceError
-from ago.runtime.device import QEMU_AARCH64
+
+QEMU_AARCH64 = ("qemu-aarch64", "-cpu", "cortex-a76")
+"""Launches AArch64 Linux programs where qemu-user is installed."""
 
 _CLOSING_SECONDS = 0.5
 
@@ -86,6 +88,16 @@ class Transport(Protocol):
 
     def remove(self, names: Sequence[str]) -> None:
         """Delete files on the device; what cannot be deleted stays."""
+
+    def read(self, path: str) -> str:
+        """The text of files of the device's system, such as those in `/sys`.
+
+        Args:
+            path: A path, in which `*` stands for any name.
+
+        Returns:
+            The texts one after the other; nothing where there is no such file.
+        """
 
     def close(self) -> None:
         """Let go of the device and of what was pushed to it."""
@@ -152,6 +164,14 @@ class LocalTransport:
         """Delete files; see `Transport.remove`."""
         for name in names:
             (self._directory / name).unlink(missing_ok=True)
+
+    def read(self, path: str) -> str:
+        """The text of files; see `Transport.read`."""
+        texts = []
+        for found in sorted(Path("/").glob(path.lstrip("/"))):
+            with contextlib.suppress(OSError):
+                texts.append(found.read_text(errors="replace"))
+        return "".join(texts)
 
     def close(self) -> None:
         """Delete the directory."""

@@ -8,6 +8,7 @@ import pytest
 from ago.errors import DeviceError, InputError
 from ago.runtime.build import build
 from ago.runtime.device import max_error, run_emulated, run_program
+from ago.runtime.transport import LocalTransport
 from ago.target import TARGETS, resolve_target
 from tests.support.small_model import expected, small_artifact, some_input
 
@@ -53,19 +54,19 @@ def test_wrong_inputs(program, feeds, message):
 
 def test_a_missing_launcher(program):
     with pytest.raises(DeviceError, match="cannot run no-such-emulator"):
-        run_program(HOST, program, FEEDS, launcher=["no-such-emulator"])
+        run_program(HOST, program, FEEDS, LocalTransport(["no-such-emulator"]))
 
 
 def test_a_failing_program(program):
     launcher = [sys.executable, "-c", "import sys; sys.exit('bad luck')"]
     with pytest.raises(DeviceError, match=r"failed with exit code 1: bad luck"):
-        run_program(HOST, program, FEEDS, launcher=launcher)
+        run_program(HOST, program, FEEDS, LocalTransport(launcher))
 
 
 def test_a_hanging_program(program):
     launcher = [sys.executable, "-c", "import time; time.sleep(60)"]
-    with pytest.raises(DeviceError, match=r"did not end in 0\.5 seconds"):
-        run_program(HOST, program, FEEDS, launcher=launcher, timeout_seconds=0.5)
+    with pytest.raises(DeviceError, match=r"did not end in 0\.5 s"):
+        run_program(HOST, program, FEEDS, LocalTransport(launcher), timeout_seconds=0.5)
 
 
 class TestMaxError:

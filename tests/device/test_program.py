@@ -44,15 +44,17 @@ def test_runs_and_reports(tmp_path, toolchain, target, embed):
     (tmp_path / "w").write_bytes(artifact.weights_image)
     weights = [] if embed else ["--weights", tmp_path / "w"]
     files = ["--input", tmp_path / "x", "--output", tmp_path / "y"]
-    done = start(program, target, *weights, *files, "--runs", 5, "--warmup", 0)
+    done = start(program, target, *weights, *files, "--runs", 2, "--warmup", 0)
     assert done.stderr == ""
     assert done.returncode == 0
     assert np.array_equal(np.fromfile(tmp_path / "y", np.float32), expected(some_input())[0])
     report = json.loads(done.stdout.splitlines()[-1])
     assert 0 <= report["min_ms"] <= report["median_ms"]
     assert report["min_ms"] <= report["mean_ms"] < 1000
-    del report["min_ms"], report["median_ms"], report["mean_ms"]
-    assert report == {"model": "small", "runs": 5, "workspace_bytes": 64, "weights_bytes": 384}
+    assert report["min_ms"] == min(report["early_ms"], report["late_ms"])
+    for name in ("min_ms", "median_ms", "mean_ms", "early_ms", "late_ms"):
+        del report[name]
+    assert report == {"model": "small", "runs": 2, "workspace_bytes": 64, "weights_bytes": 384}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,15 @@ def test_inputs_default_to_a_fixed_pattern(tmp_path, program):
     x = np.array([values], np.float32)
     assert np.allclose(np.fromfile(tmp_path / "first", np.float32), expected(x)[0], atol=1e-5)
     assert (np.fromfile(tmp_path / "first", np.float32) > 0).any()
+
+
+def test_steps_are_timed(tmp_path, program):
+    (tmp_path / "w").write_bytes(small_artifact(HOST).weights_image)
+    done = start(program, HOST, "--weights", tmp_path / "w", "--passes", 3)
+    *steps, report = map(json.loads, done.stdout.splitlines())
+    assert [step["step"] for step in steps] == [0, 1]
+    assert all(step["min_ms"] >= 0 for step in steps)
+    assert report["runs"] == 10
 
 
 @pytest.mark.parametrize(

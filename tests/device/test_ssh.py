@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ago.errors import DeviceError
-from ago.runtime.device import QEMU_AARCH64
-from ago.runtime.transport import run_locally
+from ago.runtime.transport import QEMU_AARCH64, run_locally
 from ago.target import TARGETS, detect_host
 from ago.tune import device_runner
 from ago.tune.device_runner import DeviceRunner
