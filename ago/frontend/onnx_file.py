@@ -29,6 +29,8 @@ _MOST_SHAPE_ELEMENTS = 64
 def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
     """Read an ONNX file or a loaded model.
 
+    A file's model is called as the file: exporters call the graphs of all models alike.
+
     Args:
         source: Path of an ONNX file, or a model in memory.
 
@@ -38,9 +40,10 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
         InputError: If `source` is neither a path nor a model.
     """
     folder: Path | None = None
+    name = ""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        folder = path.parent
+        folder, name = path.parent, path.stem
         model = _parse(path)
         where = str(path)
     else:
@@ -52,7 +55,7 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> RawModel:
     weights = read_weights(graph.initializer, graph.sparse_initializer, folder)
     scope = Scope(opset_versions(model.opset_import), folder)
     return RawModel(
-        name=graph.name or "model",
+        name=name or graph.name or "model",
         inputs=tuple(_read_input(info) for info in graph.input if info.name not in weights),
         outputs=tuple(info.name for info in graph.output),
         nodes=read_nodes(graph.node, scope),

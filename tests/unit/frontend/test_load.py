@@ -535,6 +535,13 @@ def test_the_file_is_not_changed(tmp_path):
     before = model.SerializeToString()
     load(model, dims={"batch": 2})
     assert model.SerializeToString() == before
-    path = tmp_path / "model.onnx"
+    path = tmp_path / "net.onnx"
     onnx.save(model, path)
     assert load(str(path), dims={"batch": 2}) == load(model, dims={"batch": 2})
+
+
+def test_a_file_gives_its_name_to_the_model(tmp_path):
+    path = tmp_path / "Detector-v2.onnx"
+    onnx.save(relu_model((1, 3)), path)
+    assert load(path).name == "Detector-v2"
+    assert load(relu_model((1, 3))).name == "net"
