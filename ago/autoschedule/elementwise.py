@@ -7,13 +7,13 @@ transposed in registers as they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ago.errors import ScheduleError
 from ago.ir.functions import SLOW
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Leaf, Stmt, Store, leaves
+from ago.ir.nest import For, If, Leaf, Stmt, Store
 from ago.ir.program import Program
 from ago.ir.value import Call, Load, Select, Value, loads
 from ago.schedule.annotate import unroll, vectorize
@@ -28,10 +28,10 @@ MOST_UNROLLED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """A leaf and the loops that hold nothing else, outermost first."""
+    """A leaf and the loops that hold nothing else, outermost first, with their iterations."""
 
     leaf: Store
-    loops: tuple[str, ...]
+    loops: Mapping[str, int]
 
 
 def tile_elementwise(schedule: Schedule, stage: str, lanes: int) -> None:
@@ -45,12 +45,12 @@ def tile_elementwise(schedule: Schedule, stage: str, lanes: int) -> None:
     if lanes == 1:
         return
     for nest in list(_nests(schedule.program.body, stage, ())):
-        long = [loop for loop in nest.loops if _extent(schedule, loop) > 1]
+        long = [loop for loop, extent in nest.loops.items() if extent > 1]
         steps = {loop: _Steps.of(schedule.program, nest.leaf, loop) for loop in long}
         along = [loop for loop in long if steps[loop].contiguous]
         stored = [loop for loop in long if steps[loop].store == 1]
         loaded = [loop for loop in long if steps[loop].loads and loop not in stored]
-        if along and not (loaded and _is_choice(schedule, steps[along[-1]], along[-1], lanes)):
+        if along and not (loaded and _is_choice(steps[along[-1]], nest.loops[along[-1]], lanes)):
             _vectorize_along(schedule, nest, along[-1], lanes)
         elif stored and loaded:
             _transpose(schedule, nest, stored[-1], loaded[-1], lanes)
@@ -81,25 +81,36 @@ class _Steps:
         return _Steps(store, all(step in (0, 1) for step in found), any(s != 0 for s in found))
 
 
-def _is_choice(schedule: Schedule, steps: _Steps, loop: str, lanes: int) -> bool:
+def _is_choice(steps: _Steps, extent: int, lanes: int) -> bool:
     """Whether a loop only chooses between loads for less than a vector of neighbours."""
-    return not steps.moves and _extent(schedule, loop) < lanes
+    return not steps.moves and extent < lanes
 
 
-def _nests(body: tuple[Stmt, ...], stage: str, loops: tuple[str, ...]) -> Iterator[_Nest]:
+def _nests(body: tuple[Stmt, ...], stage: str, loops: tuple[For, ...]) -> Iterator[_Nest]:
     """The nests of a stage's stores; a loop counts from the last test or fork outside it."""
     alone = len(body) == 1
     for stmt in body:
         match stmt:
-            case For(kind="serial") if len(list(leaves(stmt.body))) == 1:
-                yield from _nests(stmt.body, stage, (*(loops if alone else ()), stmt.name))
+            case For(kind="serial") if _holds_one(stmt):
+                yield from _nests(stmt.body, stage, (*(loops if alone else ()), stmt))
             case For():
                 yield from _nests(stmt.body, stage, ())
             case If(_, inner):
                 innermost = alone and all(isinstance(s, Store) for s in inner)
                 yield from _nests(inner, stage, loops if innermost else ())
             case Store() if stmt.stage == stage and loops:
-                yield _Nest(stmt, loops)
+                yield _Nest(stmt, {loop.name: _iterations(loop) for loop in loops})
+
+
+def _holds_one(loop: For) -> bool:
+    """Whether a loop holds a single leaf, and nothing beside it and the nests around it."""
+    body = loop.body
+    while len(body) == 1:
+        (stmt,) = body
+        if not isinstance(stmt, For | If):
+            return True
+        body = stmt.body
+    return False
 
 
 def _inputs(program: Program, leaf: Leaf) -> list[Load]:
@@ -161,11 +172,11 @@ def _transpose(schedule: Schedule, nest: _Nest, stored: str, loaded: str, lanes:
     """Tiles of vectors along one loop times rows along the one in which stores are neighbours."""
     outer = [name for name in nest.loops if name not in (stored, loaded)]
     rows, vector = stored, loaded
-    if _extent(schedule, stored) > MOST_UNROLLED:
+    if nest.loops[stored] > MOST_UNROLLED:
         schedule.apply(split, stored, MOST_UNROLLED, "guard")
         outer.append(f"{stored}.0")
         rows = f"{stored}.1"
-    if _extent(schedule, loaded) > lanes:
+    if nest.loops[loaded] > lanes:
         try:
             schedule.apply(split, loaded, lanes, "shift")
         except ScheduleError:
@@ -178,8 +189,12 @@ def _transpose(schedule: Schedule, nest: _Nest, stored: str, loaded: str, lanes:
 
 
 def _extent(schedule: Schedule, loop: str) -> int:
-    found = find_loop(schedule.program, loop).extent
-    return found.const if found.is_constant else 1
+    return _iterations(find_loop(schedule.program, loop))
+
+
+def _iterations(loop: For) -> int:
+    """The iterations of a loop; 1 where their number varies."""
+    return loop.extent.const if loop.extent.is_constant else 1
 
 
 def _calls(value: Value) -> int:

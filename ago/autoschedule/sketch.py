@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from ago.autoschedule.borders import peel_borders
+from ago.autoschedule.collector import collector_paused
 from ago.autoschedule.groups import interleaving, ragged_group
 from ago.autoschedule.nests import schedule_nest
 from ago.autoschedule.packing import pack_constants
@@ -21,6 +22,7 @@ from ago.fuse.nest import OpenNest, open_nest
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.rank import APART, FusionChoice, RankedPlan, Ranking, rank_plans
 from ago.fuse.shape import Roles, roles
+from ago.ir.identity import by_identity
 from ago.ir.program import Program
 from ago.ir.verify import verify
 from ago.ir.workload import workload_key
@@ -85,9 +87,10 @@ def sketch_program(
         The schedule and the plans.
     """
     ranking = fusion_ranking(program, target, intensive_fusion=intensive_fusion and threads == 1)
-    made = _sketch_ranked(program, target, chooser, ranking)
-    if threads > 1:
-        share_work(made.schedule, threads)
+    with collector_paused():
+        made = _sketch_ranked(program, target, chooser, ranking)
+        if threads > 1:
+            share_work(made.schedule, threads)
     return made
 
 
@@ -126,11 +129,18 @@ class _Task:
 @lru_cache(maxsize=64)
 def _rank(task: _Task) -> Ranking:
     """The fusion plans of a program: the same for all of a search's candidates."""
-    named = Schedule(task.program)
-    pieces = find_pieces(named)
+    schedule, pieces = _cut(task.program)
+    return rank_plans(schedule.program, pieces, task.target, intensive=task.intensive)
+
+
+@by_identity(64)
+def _cut(program: Program) -> tuple[Schedule, tuple[Piece, ...]]:
+    """The program cut into pieces, neighbouring axes collapsed: what all candidates begin with."""
+    schedule = Schedule(program)
+    pieces = find_pieces(schedule)
     for piece in pieces:
-        _collapse_spatial(named, piece.output)
-    return rank_plans(named.program, pieces, task.target, intensive=task.intensive)
+        _collapse_spatial(schedule, piece.output)
+    return schedule, tuple(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +153,15 @@ class _Started:
 
 
 def _start(program: Program, chooser: Chooser | None, ranking: Ranking) -> _Started:
-    """Find the pieces, and let the chooser take a plan of a ranking."""
-    schedule = Schedule(program, chooser)
-    pieces = find_pieces(schedule)
-    for piece in pieces:
-        _collapse_spatial(schedule, piece.output)
+    """Let the chooser take a plan of a ranking for the pieces of a program."""
+    cut, pieces = _cut(program)
+    schedule = cut.fork(chooser)
     by_name = {str(ranked.plan): ranked for ranked in ranking.plans}
     taken = APART
     if len(by_name) > 1:
         explain = partial(_explain, ranking)
         taken = by_name[str(schedule.decide(FUSION, tuple(by_name), explain))]
-    return _Started(schedule, tuple(pieces), taken)
+    return _Started(schedule, pieces, taken)
 
 
 def _schedule_pieces(started: _Started, target: Target) -> None:

@@ -8,7 +8,8 @@ Loops and their variables have one stable name, `conv.y.0`, unique in the progra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -278,19 +279,23 @@ class Buffer:
         return math.prod(self.shape) * numpy_dtype(self.dtype).itemsize
 
 
-def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement below `body`, outer before inner, in execution order."""
-    todo = list(reversed(body))
-    while todo:
-        stmt = todo.pop()
-        yield stmt
+    found: list[Stmt] = []
+    _collect(body, found)
+    return found
+
+
+def _collect(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
+    for stmt in body:
+        found.append(stmt)
         if isinstance(stmt, _NESTS):
-            todo.extend(reversed(stmt.body))
+            _collect(stmt.body, found)
 
 
-def leaves(body: tuple[Stmt, ...]) -> Iterator[Leaf]:
+def leaves(body: tuple[Stmt, ...]) -> list[Leaf]:
     """Every leaf below `body`, in execution order."""
-    return (stmt for stmt in walk(body) if isinstance(stmt, _LEAVES))
+    return [stmt for stmt in walk(body) if isinstance(stmt, _LEAVES)]
 
 
 def leaf_loads(leaf: Leaf) -> tuple[tuple[Load, Condition], ...]:
@@ -337,15 +342,19 @@ def with_body(stmt: For | If, body: tuple[Stmt, ...]) -> For | If:
 
 def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:
     """The statements from the top of `body` down to the loop called `loop`, that loop last."""
+    path: list[For | If] = []
+    return tuple(reversed(path)) if _climb(body, loop, path) else None
+
+
+def _climb(body: tuple[Stmt, ...], loop: str, path: list[For | If]) -> bool:
+    """Look for a loop below `body`, and put it and what is around it, inside first, on `path`."""
     for stmt in body:
-        if not isinstance(stmt, _NESTS):
-            continue
-        if isinstance(stmt, For) and stmt.name == loop:
-            return (stmt,)
-        below = path_to(stmt.body, loop)
-        if below is not None:
-            return (stmt, *below)
-    return None
+        if isinstance(stmt, _NESTS) and (
+            (isinstance(stmt, For) and stmt.name == loop) or _climb(stmt.body, loop, path)
+        ):
+            path.append(stmt)
+            return True
+    return False
 
 
 def map_stmt_indices(stmt: Stmt, change: Callable[[Index], Index]) -> Stmt:
@@ -377,23 +386,28 @@ def substitute_body(body: tuple[Stmt, ...], replacements: Mapping[str, Index]) -
 
     Statements that mention none of the variables are shared.
     """
-    return tuple([_substitute_stmt(stmt, replacements) for stmt in body])
+    changed = tuple([_substitute_stmt(stmt, replacements) for stmt in body])
+    return body if all(map(operator.is_, changed, body)) else changed
 
 
 def _substitute_stmt(stmt: Stmt, replacements: Mapping[str, Index]) -> Stmt:
-    match stmt:
-        case For(name, lo, hi, kind, body):
-            lo, hi = substitute(lo, replacements), substitute(hi, replacements)
-            return For(name, lo, hi, kind, substitute_body(body, replacements))
-        case If(condition, body):
-            guards = map_each(condition, lambda i: substitute(i, replacements))
-            return If(guards, substitute_body(body, replacements))
-        case _ if leaf_variables(stmt).isdisjoint(replacements):
+    if isinstance(stmt, For):
+        lo, hi = substitute(stmt.lo, replacements), substitute(stmt.hi, replacements)
+        body = substitute_body(stmt.body, replacements)
+        if lo is stmt.lo and hi is stmt.hi and body is stmt.body:
             return stmt
+        return For(stmt.name, lo, hi, stmt.kind, body)
+    if isinstance(stmt, If):
+        guards = map_each(stmt.condition, lambda i: substitute(i, replacements))
+        body = substitute_body(stmt.body, replacements)
+        same = guards is stmt.condition and body is stmt.body
+        return stmt if same else If(guards, body)
+    if leaf_variables(stmt).isdisjoint(replacements):
+        return stmt
     return map_stmt_indices(stmt, lambda i: substitute(i, replacements))
 
 
-@by_identity(1 << 14)
+@by_identity(1 << 11)
 def leaf_variables(leaf: Leaf | Prefetch) -> frozenset[str]:
     """Names of all loop variables that a statement mentions."""
     indices = list(leaf.index)

@@ -8,6 +8,7 @@ value has an element type, which follows from those of its leaves (`ago.ir.value
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -115,7 +116,7 @@ def loads(value: Value, guard: Condition = ()) -> tuple[tuple[Load, Condition], 
     return tuple([(load, guard + own) for load, own in found]) if guard else found
 
 
-@by_identity(1 << 14)
+@by_identity(1 << 11)
 def _loads(value: Value) -> tuple[tuple[Load, Condition], ...]:
     found: list[tuple[Load, Condition]] = []
     todo: list[tuple[Value, Condition]] = [(value, ())]
@@ -194,8 +195,7 @@ def map_value(value: Value, change: Callable[[Value], Value | None]) -> Value:
 def map_each(indices: tuple[Index, ...], change: Callable[[Index], Index]) -> tuple[Index, ...]:
     """`indices` changed one by one; the same tuple where none changes."""
     mapped = tuple([change(index) for index in indices])
-    same = all(a is b for a, b in zip(mapped, indices, strict=True))
-    return indices if same else mapped
+    return indices if all(map(operator.is_, mapped, indices)) else mapped
 
 
 def map_indices(value: Value, change: Callable[[Index], Index]) -> Value:
@@ -211,7 +211,7 @@ def map_indices(value: Value, change: Callable[[Index], Index]) -> Value:
             return Position(change(place))
         case Call(function, args):
             changed = tuple([map_indices(a, change) for a in args])
-            same = all(a is b for a, b in zip(changed, args, strict=True))
+            same = all(map(operator.is_, changed, args))
             return value if same else Call(function, changed)
         case Select(condition, then, otherwise):
             return Select(

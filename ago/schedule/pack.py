@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ago.ir.bounds import guarded_interval
 from ago.ir.index import Index, as_index, var, variables
-from ago.ir.nest import Buffer, For, Leaf, Packing, Reduce, Stmt, leaves, rewrite, uses_buffer
+from ago.ir.nest import Buffer, For, If, Leaf, Packing, Reduce, Stmt, leaves, rewrite, uses_buffer
 from ago.ir.program import Program
 from ago.ir.value import Condition, Const, Load, Select, Value, loads
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import find_path, hoisted, map_leaf, ranges_of, unused
+
+Path = tuple[For | If, ...]
+"""The statements down to a loop, that loop last."""
 
 
 def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
@@ -56,8 +59,9 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
         raise refuse("repeated-loop", program, f"pack of {buffer} for {', '.join(loops)}")
     access = _only_access(program, buffer)
     load, guard = _parts(access)
-    extents = _extents(program, buffer, load, guard, loops)
-    _check_around(program, buffer, loops)
+    paths = _paths(program, loops)
+    extents = _extents(program, buffer, load, guard, paths)
+    _check_around(program, buffer, paths)
     ranges = {name: (0, extent - 1) for name, extent in zip(loops, extents, strict=True)}
     packing = Packing(
         buffer, tuple(loops), load.index, guard + _bounds(load, source, ranges, guard)
@@ -76,6 +80,17 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
 
     body = rewrite(program.body, leaf)
     return program.with_body(body).with_buffer(packed)
+
+
+def _paths(program: Program, loops: Sequence[str]) -> dict[str, Path]:
+    """The path to each loop; of nested ones all are found on the innermost one's."""
+    found: dict[str, Path] = {}
+    for name in reversed(loops):
+        if name not in found:
+            path = find_path(program, name)
+            places = ((stmt.name, n) for n, stmt in enumerate(path, 1) if isinstance(stmt, For))
+            found |= {outer: path[:n] for outer, n in places}
+    return {name: found[name] for name in loops}
 
 
 def _only_access(program: Program, buffer: str) -> Value:
@@ -111,17 +126,16 @@ def _parts(access: Value) -> tuple[Load, Condition]:
 
 
 def _extents(
-    program: Program, buffer: str, load: Load, guard: Condition, loops: Sequence[str]
+    program: Program, buffer: str, load: Load, guard: Condition, paths: Mapping[str, Path]
 ) -> tuple[int, ...]:
     """The number of values of each loop, checking that the access depends on no other loop."""
-    free = {name for index in (*load.index, *guard) for name in variables(index)} - set(loops)
+    free = {name for index in (*load.index, *guard) for name in variables(index)} - paths.keys()
     if free:
         message = f"{buffer} is read at {', '.join(map(str, load.index))}"
         hint = f"add {', '.join(sorted(free))} to the loops"
         raise refuse("free-variable", program, message, loop=sorted(free)[0], hint=hint)
     extents = []
-    for name in loops:
-        path = find_path(program, name)
+    for name, path in paths.items():
         extents.append(ranges_of(path)[name][1] + 1)
         loop = path[-1]
         if isinstance(loop, For) and loop.lo != Index():
@@ -129,11 +143,10 @@ def _extents(
     return tuple(extents)
 
 
-def _check_around(program: Program, buffer: str, loops: Sequence[str]) -> None:
+def _check_around(program: Program, buffer: str, paths: Mapping[str, Path]) -> None:
     """Check that every load of `buffer`, which is read in one way, is inside each of the loops."""
     everywhere = _readers(program.body, buffer)
-    for name in loops:
-        path = find_path(program, name)
+    for name, path in paths.items():
         starts = any(
             name in leaf.loops and any(load.buffer == buffer for load, _ in loads(leaf.init))
             for leaf in hoisted(path)

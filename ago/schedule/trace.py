@@ -295,6 +295,18 @@ class Schedule:
         self._choices[key] = Choice(key, value, domain)
         return value
 
+    def fork(self, chooser: Chooser | None = None) -> Schedule:
+        """A schedule that goes on from here by itself.
+
+        Args:
+            chooser: Who answers from now on; by default favourites are taken.
+        """
+        fork = Schedule(self.naive, chooser)
+        fork.program = self.program
+        fork._instructions = list(self._instructions)
+        fork._choices = dict(self._choices)
+        return fork
+
     @property
     def choices(self) -> tuple[Choice, ...]:
         """What was decided so far, with the domains."""
@@ -307,7 +319,7 @@ class Schedule:
         return Trace(self._workload, tuple(self._instructions), decisions)
 
 
-@by_identity(4096)
+@by_identity(256)
 def _after(program: Program) -> dict[Instruction, Program]:
     """What a program has become by single instructions so far: candidates begin alike."""
     return {}

@@ -84,7 +84,7 @@ def _replaced(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple
     """`body` with its statement `old`, by identity, replaced."""
     if len(body) == 1:
         return new
-    place = next(place for place, stmt in enumerate(body) if stmt is old)
+    place = [stmt is old for stmt in body].index(True)
     return (*body[:place], *new, *body[place + 1 :])
 
 
