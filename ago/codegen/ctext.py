@@ -56,6 +56,7 @@ C_TYPES: Mapping[str, str] = {
 """The C type of each element type that is generated."""
 _HELPER_CALL = re.compile(r"\bago_[a-z0-9_]+(?=\()")
 
+# Keywords of C and of C++, types, macros.
 _RESERVED = frozenset(
     re.findall(
         r"\w+",
@@ -64,6 +65,12 @@ _RESERVED = frozenset(
     inline int long register restrict return short signed sizeof static struct switch typedef
     union unsigned void volatile while asm int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t
     uint64_t _Bool NULL offsetof
+    alignas alignof and and_eq bitand bitor bool catch char8_t char16_t char32_t class co_await
+    co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete
+    dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr
+    operator or or_eq private protected public reinterpret_cast requires static_assert static_cast
+    template this thread_local throw true try typeid typename typeof using virtual wchar_t xor
+    xor_eq
     """,
     )
 )

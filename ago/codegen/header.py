@@ -14,6 +14,8 @@ from ago.ir.tensor import TensorType, numpy_dtype
 WEIGHTS_HEADER_BYTES = 64
 """Bytes in front of the weights that say whose they are: `ago_weights_header` in C."""
 
+_PLAIN = {"bool": "uint8_t", "f16": "uint16_t"}
+
 ALIGNMENT = 64
 """Bytes that weights and workspace are aligned to: `AGO_ALIGNMENT` in C."""
 
@@ -37,8 +39,8 @@ class Port:
 
     @property
     def c_type(self) -> str:
-        """C type of an element; float16, which C11 does not know, travels as its bits."""
-        return C_TYPES.get(self.type.dtype, "uint16_t")
+        """C type of an element, for C++ as well: bools are bytes of 0 or 1, float16 its bits."""
+        return _PLAIN.get(self.type.dtype) or C_TYPES[self.type.dtype]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,14 @@ def graph() -> Graph:
     return b.build(b.apply("Softmax", y, axes=(1,)), y)
 
 
+def odd_graph() -> Graph:
+    """Bools, integers, names that are words of C++, no weights."""
+    b = GraphBuilder("namespace")
+    left, right = (b.input(name, (3,), "bool") for name in ("class", "this"))
+    whole = b.apply("Neg", b.input("template", (2, 2), "i64"), name="new")
+    return b.build(b.apply("And", left, right, name="and"), whole)
+
+
 @functools.cache
 def artifact(target: str = "host", threads: int = 1) -> Artifact:
     """The compiled model."""

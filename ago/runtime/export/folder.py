@@ -48,7 +48,8 @@ def export_artifact(
 
     Args:
         artifact: The compiled model.
-        directory: Created if missing; files of the same names are replaced.
+        directory: Created if missing. Files of the same names are replaced; those that would not
+            change keep their time, so that make compiles no more than it has to.
         weights: `"file"` leaves them in `NAME.weights`, for the program to map or read; `"incbin"`
             has the assembler include that file, `"array"` makes them a C array.
 
@@ -69,9 +70,14 @@ def export_artifact(
     contents["manifest.json"] = manifest_text(artifact, form, contents).encode()
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
-        (directory / name).write_bytes(content)
+        _write(directory / name, content)
     size = sum(map(len, contents.values()))
     return Exported(directory, tuple(sorted(contents)), size)
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.is_file() or path.read_bytes() != content:
+        path.write_bytes(content)
 
 
 def _texts(artifact: Artifact, form: WeightsForm, image: bytes) -> Mapping[str, str]:

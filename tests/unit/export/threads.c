@@ -42,6 +42,14 @@ static int32_t infer(int number, unsigned char *workspace, ago_pool *pool, float
     return code == AGO_OK ? little_run(&net, inputs, outputs) : code;
 }
 
+/* A pool of the caller's own: it takes the indices backwards, on the calling thread. */
+static void run_backwards(void *self, void (*task)(void *argument, int32_t index), void *argument,
+                          int32_t count) {
+    for (*(int *)self += count > 1; count > 0; --count) {
+        task(argument, count - 1);
+    }
+}
+
 static void *call(void *argument) {
     caller *self = argument;
     float first[LITTLE_OUTPUT_0_ELEMENTS];
@@ -67,6 +75,11 @@ int main(int argc, char **argv) {
         callers[k] = (caller){k, k == 0 ? NULL : ago_pool_create(k + 1, NULL), 0};
     }
     failures += memcmp(expected[0], expected[1], sizeof expected[0]) == 0;
+    int used = 0;
+    float first[LITTLE_OUTPUT_0_ELEMENTS];
+    ago_pool own = {run_backwards, &used};
+    failures += infer(1, workspaces[CALLERS], &own, first) != AGO_OK;
+    failures += used == 0 || memcmp(first, expected[1], sizeof first) != 0;
     for (int k = 0; k < CALLERS; ++k) {
         failures += pthread_create(&threads[k], NULL, call, &callers[k]) != 0;
     }
