@@ -20,6 +20,7 @@ from ago.cli.group import examples
 from ago.contest import Contest
 from ago.tune.log import SessionLog
 from ago.tune.progress import Progress, Result, Watch
+from ago.tune.report import write_report
 from ago.tuning import Tuning, tune_graph
 
 INTERRUPTED = 130
@@ -51,6 +52,11 @@ INTERRUPTED = 130
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for each trial and the reason of each that failed; by default beside the database.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Page with curves, predictions and accepted decisions, as HTML.",
+)
 def tune_command(
     request: Request,
     trials: int | None,
@@ -58,6 +64,7 @@ def tune_command(
     seed: int,
     reformer: bool,
     log: Path | None,
+    report: Path | None,
 ) -> None:
     """Search for faster schedules of MODEL on this machine.
 
@@ -72,14 +79,18 @@ def tune_command(
     )
     written = SessionLog(log or tuning.database.with_suffix(".log"))
     graph = request.load()
+    course: list[Progress] = []
     with _progress_bar() as draw:
 
         def watch(progress: Progress) -> None:
+            course.append(progress)
             written.watch(progress)
             draw(progress)
 
         result, contest = tune_graph(graph, request.options, tuning, watch=watch)
     written.finish(result)
+    if report is not None:
+        write_report(report, graph.name, result, course)
     if request.json:
         print_json(_as_data(result, contest, tuning.database))
     else:

@@ -120,6 +120,20 @@ class TaskResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the model thought of a candidate before it was measured.
+
+    Attributes:
+        rank: Place among the candidates of its batch: 0 for the one predicted to be the fastest, 1
+            for the slowest.
+        ratio: Its time over that of the default.
+    """
+
+    rank: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What a session found.
 
@@ -129,6 +143,7 @@ class Result:
         elapsed: Seconds that the session took.
         found: Trials of this session.
         interrupted: Whether it was stopped before its budget was used up.
+        predictions: Of this session's candidates that ran, where a model ranked them.
     """
 
     tasks: tuple[TaskResult, ...]
@@ -136,6 +151,7 @@ class Result:
     elapsed: float
     found: int = 0
     interrupted: bool = False
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def trials(self) -> int:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+import numpy as np
+
 from ago.cost_model.model import CostModel
 from ago.tune.database import Database
 from ago.tune.known import preferred
-from ago.tune.progress import Budget, Progress, Result, TaskResult, Watch
+from ago.tune.progress import Budget, Prediction, Progress, Result, TaskResult, Watch
 from ago.tune.ranking import Ranking
 from ago.tune.record import Record, TaskKey, decisions_text
 from ago.tune.reformer import split_task
@@ -117,6 +119,7 @@ class _Session:
         self._runner, self._database, self._budget = runner, database, budget
         self._settings, self._watch, self._clock = settings, watch, clock
         self._start, self._found = clock(), 0
+        self._predictions: list[Prediction] = []
         self._ranking = Ranking(settings.model) if settings.model is not None else None
         self._tracks = [track for task in tasks if (track := self._open(task)) is not None]
         self._parts: dict[TaskKey, Track] = {}
@@ -156,7 +159,8 @@ class _Session:
             tuple(TaskResult(t.task, tuple(t.records), preferred(t.records)) for t in tracks)
             for tracks in (self._tracks, self._parts.values())
         )
-        return Result(tasks, parts, self._clock() - self._start, self._found, interrupted)
+        taken, told = self._clock() - self._start, tuple(self._predictions)
+        return Result(tasks, parts, taken, self._found, interrupted, told)
 
     def _open(self, task: Task) -> Track | None:
         records = self._database.records(task.key)
@@ -219,6 +223,13 @@ class _Session:
             track.repeats = MOST_REPEATS
         return track, proposals
 
+    def _ranks(self, track: Track, found: Sequence[Decisions]) -> list[float]:
+        """The model's order of candidates, from 0 to 1; none where there is no model."""
+        if self._ranking is None or track.anchor is None or len(found) < 2:
+            return []
+        order = np.argsort(np.argsort(self._ranking.score(track, self._all)(found)))
+        return [float(place) / (len(found) - 1) for place in order]
+
     def _measure(self, batches: Sequence[_Batch]) -> None:
         """Measure candidates beside their defaults, write down, and tell."""
         kept = [(track, _without_default(track, found)) for track, found in batches]
@@ -226,13 +237,16 @@ class _Session:
         if not kept:
             return
         jobs = [job for track, found in kept for job in (track.job(), *map(track.job, found))]
+        ranks = [self._ranks(track, found) for track, found in kept]
         outcomes = iter(self._runner.run(jobs))
         new: list[Record] = []
-        for track, found in kept:
+        for (track, found), ranked in zip(kept, ranks, strict=True):
             anchor, *measured = [next(outcomes) for _ in range(len(found) + 1)]
             new += track.add([anchor], self._runner.host) if not track.records else []
             if found:
-                new += track.add(track.adjusted(measured, anchor), self._runner.host)
+                adjusted = track.adjusted(measured, anchor)
+                new += track.add(adjusted, self._runner.host)
+                self._predictions += track.predictions(ranked, adjusted)
         self._database.add(new)
         self._found += len(new)
         now = self.result(interrupted=False)

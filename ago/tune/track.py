@@ -5,7 +5,7 @@ Read `Track` first. It answers what the scheduler and the search ask, and judges
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ago.autoschedule.space import Space
 from ago.cost_model.features import COLUMNS, Features
 from ago.schedule.chooser import Decision
+from ago.tune.progress import Prediction
 from ago.tune.record import Record, decisions_text
 from ago.tune.reformer import join_parts
 from ago.tune.scheduler import Standing
@@ -128,6 +129,19 @@ class Track:
         self.records += new.values()
         self.repeats = 0 if new else self.repeats + 1
         return list(new.values())
+
+    def predictions(
+        self, ranks: Sequence[float], outcomes: Sequence[Outcome]
+    ) -> Iterator[Prediction]:
+        """What the model thought of candidates that ran, beside what they took.
+
+        Args:
+            ranks: The model's order, from 0 to 1; empty without a model.
+            outcomes: What came of the candidates.
+        """
+        for rank, outcome in zip(ranks, outcomes, strict=False):
+            if outcome.seconds is not None and self.anchor is not None:
+                yield Prediction(rank, outcome.seconds / self.anchor)
 
     def revise(self, outcomes: Sequence[Outcome], host: str) -> list[Record]:
         """Replace times by better ones; returns the records as they are now."""
