@@ -114,6 +114,11 @@ class Names:
         return frozenset(self._taken - _RESERVED)
 
 
+def number_name(text: str) -> str:
+    """What to call a constant."""
+    return "k_inf" if "inf" in text else "k" + text.strip("f").replace(".0", "").replace("-", "m")
+
+
 def float_literal(value: float) -> str:
     """The C literal of the float32 nearest to `value`, exact."""
     if math.isnan(value):

@@ -138,7 +138,8 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     phases = find_phases(tree.body, tree.pointers, stack)
     part = names.new("part") if phases else ""
     signature = _signature(name, arguments, buffers, part)
-    statements = print_tree(resolved, tree, intrinsics, names, buffers, phases, part)
+    registers = target.vector_registers
+    statements = print_tree(resolved, tree, intrinsics, names, buffers, registers, phases, part)
     code = f"{signature} {{\n{_tables(resolved, statements)}{statements}}}\n"
     text = f"{_comment(program, target)}{code}"
     known = HELPERS.keys() | ELEMENT_HELPERS.keys() | intrinsics.helpers.keys()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ago.codegen.barriers import factor_depths, settled, window_turns
-from ago.codegen.ctext import float_literal, index_text, literal
+from ago.codegen.ctext import float_literal, index_text, literal, number_name
 from ago.codegen.elements import apply_text
 from ago.codegen.tree import (
     Apply,
@@ -66,6 +66,7 @@ class BlockPrinter:
         rows = printer.intrinsics.rows
         library = {name for name, row in rows.items() if row.latency == "library"}
         self._settled = settled(block, library) if "settle" in rows else {}
+        self._fetched: dict[str, str] = {}
 
     def print(self) -> None:
         """Print its actions in order, each with the values that it needs."""
@@ -165,12 +166,24 @@ class BlockPrinter:
         printer = self._printer
         match node:
             case Number(value, vector, dtype):
-                return printer.numbers[float_literal(value)] if vector else literal(value, dtype)
+                return self._vector_number(value) if vector else literal(value, dtype)
             case Ordinal(index):
                 text = index_text(index, printer.loops, printer.ranges)
                 return text if text.isidentifier() or text.isdigit() else f"({text})"
             case Register(name):
                 return name
+
+    def _vector_number(self, value: float) -> str:
+        """A vector constant: the function's, or one that this block fetches."""
+        printer, text = self._printer, float_literal(value)
+        if text in printer.numbers:
+            return printer.numbers[text]
+        if text not in self._fetched:
+            name = self._fetched[text] = printer.names.new(number_name(text))
+            place = f"ago_opaque({printer.stored_numbers[text]})"
+            fetched = printer.intrinsics.rows["broadcast"].c(place)
+            printer.line(f"const {printer.intrinsics.vector_type} {name} = {fetched};")
+        return self._fetched[text]
 
     def _load(self, node: Load) -> str:
         if node.lanes == 0:

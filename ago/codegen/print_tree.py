@@ -7,9 +7,9 @@ variables where they are needed. Blocks are printed by `ago.codegen.print_block`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ago.codegen.ctext import C_TYPES, Names, float_literal, index_text
+from ago.codegen.ctext import C_TYPES, Names, float_literal, index_text, number_name
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.parts import Phase
 from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
@@ -30,6 +30,12 @@ from ago.ir.value import Condition
 
 _INDENT = "    "
 
+_OPERANDS = 4
+"""Vector registers that a block needs beside its variables, for what passes by."""
+
+_FETCHED = 4
+"""Most constants that blocks fetch: those of approximations cost less in registers."""
+
 
 def print_tree(
     program: Program,
@@ -37,6 +43,7 @@ def print_tree(
     intrinsics: Intrinsics,
     names: Names,
     buffers: Mapping[str, str],
+    registers: int,
     phases: tuple[Phase, ...] = (),
     part: str = "",
 ) -> str:
@@ -48,10 +55,11 @@ def print_tree(
         intrinsics: Table of the instruction set.
         names: Where names of loops, pointers and values come from.
         buffers: C identifier of each buffer that is no register buffer.
+        registers: Vector registers of the target.
         phases: Those of the tree's body, where the function computes one part a call.
         part: C identifier of the number of the part.
     """
-    printer = Printer(program, tree, intrinsics, names, buffers)
+    printer = Printer(program, tree, intrinsics, names, buffers, registers)
     printer.function(phases, part)
     return "".join(f"{line}\n" for line in printer.lines)
 
@@ -66,6 +74,7 @@ class Printer:
         intrinsics: Intrinsics,
         names: Names,
         buffers: Mapping[str, str],
+        registers: int,
     ) -> None:
         self.lines: list[str] = []
         self.names = names
@@ -75,8 +84,10 @@ class Printer:
         self.ranges: dict[str, Interval] = {}
         self.pointers = PointerPlan(tree.pointers, names, buffers)
         self.numbers: dict[str, str] = {}
+        self.stored_numbers: dict[str, str] = {}
         self._program = program
         self._buffers = buffers
+        self._room = registers - _OPERANDS
         self._written = {
             b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")
         }
@@ -118,21 +129,36 @@ class Printer:
             self._nested(loop.name, loop.body, loop.opaque)
 
     def _vector_numbers(self, body: tuple[Piece, ...]) -> None:
-        """Name each vector constant once, at the top of the function."""
-        for piece in body:
-            if not isinstance(piece, Block):
-                self._vector_numbers(piece.body)
-                continue
-            for node in piece.nodes:
-                if not isinstance(node, Number) or not node.vector:
-                    continue
-                text = float_literal(node.value)
-                if text not in self.numbers:
-                    hint = "k" + text.strip("f").replace(".0", "").replace("-", "m")
-                    name = self.names.new("k_inf" if "inf" in text else hint)
-                    self.numbers[text] = name
-                    splat = self.intrinsics.rows["splat"].c(text)
-                    self.line(f"const {self.intrinsics.vector_type} {name} = {splat};")
+        """Name each vector constant once, at the top of the function.
+
+        As a vector; or where a block fills the registers as a number in memory, to be fetched by
+        each block that needs it: compilers would keep the vector in a register through all loops.
+        """
+        found = list(blocks(body))
+        numbers = [n for block in found for n in block.nodes if isinstance(n, Number) and n.vector]
+        texts = list(dict.fromkeys(float_literal(n.value) for n in numbers))
+        few = len(texts) <= _FETCHED
+        if few and any(self._variables(block) + len(texts) > self._room for block in found):
+            self._numbers_in_memory(texts)
+            return
+        for text in texts:
+            name = self.numbers[text] = self.names.new(number_name(text))
+            splat = self.intrinsics.rows["splat"].c(text)
+            self.line(f"const {self.intrinsics.vector_type} {name} = {splat};")
+
+    def _numbers_in_memory(self, texts: Sequence[str]) -> None:
+        if not texts:
+            return
+        array = self.names.new("numbers")
+        self.line(f"static const float {array}[] = {{{', '.join(texts)}}};")
+        for place, text in enumerate(texts):
+            self.stored_numbers[text] = f"{array} + {place}" if place else array
+
+    def _variables(self, block: Block) -> int:
+        """How many vector variables a block touches."""
+        touched = {node.name for node in block.nodes if isinstance(node, Register)}
+        touched |= assigned_registers(block)
+        return sum(self.registers[name].vector for name in touched)
 
     # Scopes
 
@@ -229,6 +255,15 @@ class Printer:
             self._declared[-1].add(name)
             prefix = f"{self.type_of(kind_of(self.registers[name]))} "
         self.line(f"{prefix}{name} = {value};")
+
+
+def blocks(body: Iterable[Piece]) -> Iterator[Block]:
+    """All blocks of a body, in order."""
+    for piece in body:
+        if isinstance(piece, Block):
+            yield piece
+        else:
+            yield from blocks(piece.body)
 
 
 def live_in(piece: Piece) -> set[str]:

@@ -3,12 +3,16 @@
 import re
 import subprocess
 
+import numpy as np
 import pytest
 
+from ago.autoschedule import schedule_program
 from ago.codegen.model import helper_text
+from ago.frontend import GraphBuilder
 from ago.runtime.toolchain import Toolchain
 from ago.target import TARGETS
 from tests.support.compiled import TABLES, emit
+from tests.support.fused import AVX2, program_of
 from tests.support.kernels import Kernel, depthwise, pointwise
 from tests.support.toolchains import toolchains
 
@@ -30,7 +34,7 @@ TILES = {
 }
 
 _FMA = re.compile(r"^\s*(vfmadd|fmla)")
-_STACK = re.compile(r"%rsp|%rbp|\[sp|\[x29")
+_STACK = re.compile(r"%rsp|\[sp|\[x29")  # no frame pointer is kept: x86 needs %rbp for data
 _BRANCH = re.compile(r"^\s*(?:j\w+|b\.\w+|cbn?z|tbn?z)\s.*?(\.L\w+)\s*$")
 
 
@@ -78,3 +82,13 @@ def test_no_spill_in_a_depthwise_row(target, tmp_path):
     loops = inner_loops(assembly(kernel, target, toolchain, tmp_path))
     assert loops
     assert not [line for body in loops for line in body if _STACK.search(line)]
+
+
+def test_constants_are_fetched_where_a_tile_fills_the_registers():
+    b = GraphBuilder("tile")
+    y = b.conv(b.input("x", (1, 16, 8, 8)), np.ones((24, 16, 1, 1), np.float32))
+    program = schedule_program(program_of(b.build(b.relu(y))), AVX2).program
+    text = emit(program, "x86-64-v3").text
+    assert "static const float numbers[] = {0.0f};" in text
+    assert "_mm256_broadcast_ss(ago_opaque(numbers))" in text
+    assert "_mm256_set1_ps" not in text
