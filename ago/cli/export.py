@@ -60,11 +60,11 @@ def export_command(
     Python; the same model, target and options give the same bytes. --memory compiles the C, and
     adds memory.txt, memory.json and memory.html.
     """
-    options = replace(request.options, threads=threads)
+    request = replace(request, options=replace(request.options, threads=threads))
     graph = request.load()
     graph = graph if name is None else replace(graph, name=name)
     with progress_bar() as progress:
-        compilation = compile_graph(graph, options, progress=progress)
+        compilation = compile_graph(graph, request.options, progress=progress, known=request.known)
         artifact = compilation.artifact
         code = code_sizes(artifact, progress=progress) if memory else None
     exported = export_artifact(artifact, out, weights=weights)

@@ -1,0 +1,37 @@
+"""`ago export`: the folder, its options, what it prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_a_folder_and_its_report(invoke, model: Path, tmp_path: Path) -> None:
+    arguments = ("export", model, "--dim", "batch=1", "--target", "cortex-a76", "--out", tmp_path)
+    result = invoke(*arguments, "--name", "eye", "--memory", "--json")
+    assert result.exit_code == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert summary["model"] == "eye"
+    assert {"eye.h", "eye.weights", "Makefile", "CMakeLists.txt", "main.c"} <= set(summary["files"])
+    assert summary["weights_bytes"] == (tmp_path / "eye.weights").stat().st_size
+    assert json.loads((tmp_path / "memory.json").read_text()) == summary["memory"]
+    assert (tmp_path / "memory.html").read_text().startswith("<!doctype html>")
+    assert "above the lower bound" in (tmp_path / "memory.txt").read_text()
+    text = invoke(*arguments).stdout
+    assert f"make -C {tmp_path}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--weights", "zip"), "'zip' is not one of 'file', 'incbin', 'array'"),
+        (("--threads", "0"), "threads=0: expected 1 to"),
+    ],
+)
+def test_wrong_options_are_refused(invoke, model: Path, tmp_path: Path, arguments, message) -> None:
+    result = invoke("export", model, "--dim", "batch=1", "--out", tmp_path / "x", *arguments)
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert not (tmp_path / "x").exists()
