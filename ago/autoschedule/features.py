@@ -302,7 +302,7 @@ def _order_features(
         "block_l2": _log(block / target.l2_bytes),
         "inputs_l1": _log(part / target.l1_bytes),
         "weights_l2": _log(weights / target.l2_bytes),
-        "traffic_cycles": problem.traffic(tile, order, target),
+        "traffic_cycles": problem.visits * problem.traffic(tile, order, target),
     }
 
 

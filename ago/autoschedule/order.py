@@ -64,6 +64,7 @@ class OrderProblem:
         tiles: Tiles along the lane axis, where they do not depend on the tile's width; else 0.
         shared: Bytes of constants, and of inputs that every lane tile reads, in one visit.
         private: Bytes of inputs of which each lane tile reads its own part, in one visit.
+        visits: How often the loops are entered: 1 unless the piece is inside of a nest.
     """
 
     outer: tuple[int, ...]
@@ -72,6 +73,7 @@ class OrderProblem:
     tiles: int
     shared: tuple[float, float]
     private: float
+    visits: float = 1.0
 
     @staticmethod
     def of(
@@ -97,7 +99,8 @@ class OrderProblem:
         shared = weights * lane_visit, inputs * visit
         place = None if row is None else outer.index(row)
         vectors, tiles = math.ceil(extent / lanes), _fixed_tiles(program, part, lane, lanes)
-        return OrderProblem(extents, place, vectors, tiles, shared, private * visit * lane_visit)
+        own, visits = private * visit * lane_visit, 1 / (visit * lane_visit)
+        return OrderProblem(extents, place, vectors, tiles, shared, own, visits)
 
     def loops(self, tile: Tile) -> tuple[tuple[int, ...], int]:
         """Iterations of the outer loops, and tiles along the lane axis, with a register tile."""

@@ -18,7 +18,6 @@ from ago.autoschedule.features import Decisions, PlanTable, Work, groups_of
 from ago.autoschedule.sketch import FUSION, fusion_ranking, sketch_program
 from ago.cost_model.features import COLUMN, COLUMNS, Features
 from ago.fuse.pieces import Piece, find_pieces
-from ago.fuse.rank import APART
 from ago.fuse.shape import stage_loads
 from ago.ir.program import Program
 from ago.schedule.chooser import Decision, GuidedChooser
@@ -167,7 +166,7 @@ class Space:
         made = sketch_program(self.program, self.target, guide, intensive_fusion=self._intensive)
         taken = made.fusion.taken
         if str(taken.plan) != plan:  # the primitives refused it
-            return self._space(str(APART.plan))
+            return self._space(str(taken.plan))
         choices = made.schedule.choices
         default = {choice.key: choice.value for choice in choices}
         domains = {c.key: c.domain.candidates for c in choices if c.key != FUSION}

@@ -29,8 +29,11 @@ _LONGEST = 8
 _TILE_ROWS = 4
 """Fewest rows of a block where it takes the rows of register tiles."""
 
-_RUNNERS_UP = 8
-"""Most plans that are offered beside the best."""
+_RUNNERS_UP = 10
+"""Most plans of one nest, and most neighbours of the best plan, that are offered beside it."""
+
+_BLOCKS = 3
+"""Most blocks of an axis that are offered for a nest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +126,41 @@ def rank_plans(
     Returns:
         Legal plans, and what was refused. Nests whose working set is beyond L2 are not offered.
     """
-    best: dict[tuple[int, int], NestChoice] = {}
-    singles: list[NestChoice] = []
+    found: dict[tuple[int, int], list[NestChoice]] = {}
     refused: list[tuple[str, str]] = []
     for first, last in _runs(program, pieces):
         run = pieces[first : last + 1]
         if not intensive and sum(is_complex(program, piece) for piece in run) > 1:
             continue
         choices = list(_choices(program, pieces, run, target, refused))
-        singles += choices
         if choices:
-            best[first, last] = max(choices, key=lambda c: c.gain.cycles)
-    plans = [RankedPlan(FusionPlan((c.nest,)), (c,)) for c in singles]
-    plans.sort(key=lambda plan: -plan.cycles)
-    top = _best_segments(len(pieces), best)
-    offered = [top, APART, *plans[:_RUNNERS_UP]]
-    unique = list({str(plan.plan): plan for plan in offered}.values())
-    unique.sort(key=lambda plan: -plan.cycles)
-    return Ranking(tuple(unique), tuple(refused))
+            found[first, last] = sorted(choices, key=lambda c: -c.gain.cycles)
+    top = _best_segments(len(pieces), {run: choices[0] for run, choices in found.items()})
+    singles = _best([_plan((choice,)) for choices in found.values() for choice in choices])
+    offered = [top, APART, *singles, *_best(_neighbours(top, list(found.values())))]
+    unique = {str(plan.plan): plan for plan in offered}
+    ranked = sorted(unique.values(), key=lambda plan: -plan.cycles)
+    return Ranking(tuple(ranked), tuple(refused))
+
+
+def _plan(choices: Sequence[NestChoice]) -> RankedPlan:
+    return RankedPlan(FusionPlan(tuple(c.nest for c in choices)), tuple(choices))
+
+
+def _best(plans: Sequence[RankedPlan]) -> list[RankedPlan]:
+    """The runners-up among some plans."""
+    return sorted(plans, key=lambda plan: -plan.cycles)[:_RUNNERS_UP]
+
+
+def _neighbours(plan: RankedPlan, runs: Sequence[Sequence[NestChoice]]) -> list[RankedPlan]:
+    """The plans that differ in one nest: it is another one of the same pieces, or is not."""
+    plans = []
+    for place, taken in enumerate(plan.choices):
+        before, after = plan.choices[:place], plan.choices[place + 1 :]
+        same = next(choices for choices in runs if taken in choices)
+        plans += [_plan((*before, other, *after)) for other in same if other is not taken]
+        plans.append(_plan((*before, *after)))
+    return plans
 
 
 def is_complex(program: Program, piece: Piece) -> bool:
@@ -176,7 +196,7 @@ def _choices(
     target: Target,
     refused: list[tuple[str, str]],
 ) -> Iterator[NestChoice]:
-    """The best legal nest over each axis of the last piece."""
+    """The best legal nests over each axis of the last piece."""
     names = " + ".join(piece.output for piece in run)
     kept = next(((p, why) for p in run if (why := _stays_apart(program, p, run[-1], target))), None)
     if kept is not None:
@@ -188,8 +208,7 @@ def _choices(
         except FusionError as error:
             refused.append((f"{names} at {axis}", f"{error.code}: {error.rule}"))
             continue
-        if nests:
-            yield max(nests, key=lambda c: c.gain.cycles)
+        yield from sorted(nests, key=lambda c: -c.gain.cycles)[:_BLOCKS]
 
 
 def _nests(
@@ -286,5 +305,4 @@ def _best_segments(count: int, best: dict[tuple[int, int], NestChoice]) -> Ranke
                 before, chosen = value[first]
                 options.append((before + choice.gain.cycles, (*chosen, choice)))
         value.append(max(options, key=lambda option: option[0]))
-    chosen = value[-1][1]
-    return RankedPlan(FusionPlan(tuple(c.nest for c in chosen)), chosen)
+    return _plan(value[-1][1])

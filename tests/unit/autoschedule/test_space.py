@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ago.autoschedule import sketch
 from ago.autoschedule.sketch import schedule_program
 from ago.autoschedule.space import Space
 from ago.cost_model.features import COLUMN, COLUMNS, analytic_scores
+from ago.errors import ScheduleError
 from ago.frontend.builder import GraphBuilder
 from ago.ir.lowering import lower_nodes
 from ago.ir.program import Program
@@ -143,3 +145,21 @@ def test_a_workload_with_nothing_to_decide_has_one_schedule() -> None:
     rng = random.Random(0)
     assert space.default() == space.random(rng) == space.mutate({}, rng) == {}
     assert np.isfinite(space.features([{}])).all()
+
+
+def test_where_primitives_refuse_a_plan_the_next_one_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = Space(inverted_residual(), TARGET)
+    build, refused = sketch.schedule_nest, space.plans[0]
+    assert refused != "apart"
+
+    def refuse(schedule: Any, *rest: Any) -> None:
+        if schedule.trace.decisions[0][1] == refused:
+            raise ScheduleError("not-perfect", "the loops have other statements")
+        build(schedule, *rest)
+
+    monkeypatch.setattr(sketch, "schedule_nest", refuse)
+    assert space.default()["fusion"] == space.plans[1]
+    assert dict(space.build({}).trace.decisions) == space.default()
+    assert dict(space.build({"fusion": refused}).trace.decisions) == space.default()

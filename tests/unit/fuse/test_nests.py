@@ -184,7 +184,7 @@ def test_plans_print_their_terms():
 def test_the_next_plan_is_tried_where_primitives_refuse_one(program, monkeypatch):
     first_nest = Choose(lambda plans: next(plan for plan in plans if plan != "apart"))
     ranked = sketch_program(program, AVX2).fusion.ranking.plans
-    best, second, third = (str(plan.plan) for plan in ranked if plan.choices)
+    best, second, third, *_ = (str(plan.plan) for plan in ranked if plan.choices)
     build = sketch.schedule_nest
 
     def refuse(schedule, *rest):
