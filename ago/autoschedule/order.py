@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ago.autoschedule.groups import interleaving, lane_period, ragged_group
 from ago.cost_model.analytic import Tile, stream_cycles
+from ago.fuse.groups import interleaving, lane_period, ragged_group
 from ago.fuse.shape import Roles, reduction_axis, stage_loads
 from ago.ir.index import variables
 from ago.ir.program import Program

@@ -12,12 +12,12 @@ from functools import lru_cache, partial
 
 from ago.autoschedule.borders import peel_borders
 from ago.autoschedule.collector import collector_paused
-from ago.autoschedule.groups import interleaving, ragged_group
 from ago.autoschedule.nests import schedule_nest
 from ago.autoschedule.packing import pack_constants
 from ago.autoschedule.threads import share_work
 from ago.autoschedule.tiles import tile_piece
 from ago.errors import IRError, ScheduleError
+from ago.fuse.groups import interleaving, ragged_group
 from ago.fuse.nest import OpenNest, open_nest
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.rank import APART, FusionChoice, RankedPlan, Ranking, rank_plans

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ago.autoschedule.elementwise import tile_elementwise
-from ago.autoschedule.groups import interleaving, lane_period, ragged_group
 from ago.autoschedule.order import Order, OrderProblem, OrderReason
-from ago.autoschedule.problem import tile_problem, vector_choices
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
     RowTail,
@@ -23,6 +21,8 @@ from ago.cost_model.analytic import (
     tile_terms,
 )
 from ago.errors import ScheduleError
+from ago.fuse.groups import interleaving, lane_period, ragged_group
+from ago.fuse.problem import tile_problem, vector_choices
 from ago.fuse.shape import Roles, reduction_axis
 from ago.ir.nest import Stage
 from ago.schedule.annotate import unroll, vectorize
@@ -74,7 +74,7 @@ def _tile_reduction(
     lane, row = part.tile_axis, part.row_axis
     assert lane is not None
     problem = tile_problem(program, part, lane, row, lanes)
-    choices = vector_choices(program, part, lane, lanes)
+    choices = vector_choices(program, part, lane, lanes, problem.vectors)
     tiles = candidate_tiles(problem, target, choices)
     picked = schedule.decide(
         f"{output.name}/tile",
@@ -189,7 +189,10 @@ def _decide_order(
 def _split_lanes(
     schedule: Schedule, part: Roles, lane: str, vectors: int, lanes: int
 ) -> tuple[list[str], list[str]]:
-    """Split the output's lane axis; returns its loops over tiles, and those inside a tile."""
+    """Split the output's lane axis; returns its loops over tiles, and those inside a tile.
+
+    Where tiles do not divide the vectors, some are a vector narrower: none is computed twice.
+    """
     loop = part.output.loop(lane)
     group = ragged_group(part, lane, lanes)
     if group:
@@ -207,7 +210,7 @@ def _split_lanes(
         schedule.apply(split, f"{loop}.0", period, "guard")
         schedule.apply(unroll, f"{loop}.0.1")
         return [f"{loop}.0.0", f"{loop}.0.1"], [f"{loop}.1"]
-    schedule.apply(split, f"{loop}.0", vectors, "shift")
+    schedule.apply(split, f"{loop}.0", vectors, "balance")
     return [f"{loop}.0.0"], [f"{loop}.0.1", f"{loop}.1"]
 
 

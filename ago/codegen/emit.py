@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from ago.codegen.anchors import anchor_pointers
 from ago.codegen.ctext import C_TYPES, HELPERS, Names, table_lines, table_name, used_helpers
 from ago.codegen.element_helpers import ELEMENT_HELPERS
 from ago.codegen.extern import extern_call
@@ -132,8 +133,8 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
     tree = replace(tree, body=interleave(tree.body, tree.pointers, intrinsics.lanes))
     if intrinsics.lane_form:
         tree = replace(tree, body=use_lanes(tree.body, intrinsics.lanes))
-    body = reorder(tree.body, target.vector_registers)
-    tree = replace(tree, body=keep_loads(body, tree.pointers, target.vector_registers))
+    tree = anchor_pointers(replace(tree, body=reorder(tree.body, target.vector_registers)))
+    tree = replace(tree, body=keep_loads(tree.body, tree.pointers, target.vector_registers))
     stack = frozenset(b.name for b in program.buffers if b.scope == "stack")
     phases = find_phases(tree.body, tree.pointers, stack)
     part = names.new("part") if phases else ""

@@ -28,7 +28,7 @@ from ago.ir.index import Atom, Index, variables
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A pointer variable: `name` = `base` + `terms`, or an opaque copy of `base`."""
+    """A pointer variable: `name` = `base` + `terms`; opaque if compilers may not see that."""
 
     name: str
     buffer: str
@@ -82,6 +82,31 @@ class PointerPlan:
         definitions += [self._copy(self._pointers[number], scope) for number in sorted(opaque)]
         return [definition for definition in definitions if definition is not None]
 
+    def enter_anchors(self, loop: str, anchored: frozenset[int]) -> list[Definition]:
+        """Start a scope around a loop with opaque pointers to where the loop's own begin.
+
+        Args:
+            loop: The loop variable, not entered yet.
+            anchored: Pointers that the loop moves and only loads from.
+
+        Returns:
+            One definition for each place; `leave(None)` ends the scope.
+        """
+        scope: dict[tuple[str, Index], str] = {}
+        definitions = []
+        for pointer in (self._pointers[number] for number in sorted(anchored)):
+            start = self._known(pointer.base) + pointer.base.const
+            if (pointer.buffer, start) not in scope:
+                formed = self._formed(pointer.buffer, start)
+                name = self._names.new(f"{pointer.buffer}_p")
+                scope[pointer.buffer, start] = name
+                base, terms = self._find(pointer.buffer, formed), start - formed
+                definitions.append(
+                    Definition(name, pointer.buffer, base, terms, pointer.dtype, opaque=True)
+                )
+        self._scopes.append(scope)
+        return definitions
+
     def leave(self, loop: str | None) -> None:
         """End the scope that `enter` started last."""
         self._scopes.pop()
@@ -95,10 +120,13 @@ class PointerPlan:
 
     def _define(self, pointer: Pointer, scope: dict[tuple[str, Index], str]) -> Definition | None:
         """Form the part of a pointer that is known here, from the part that is formed already."""
-        known = Index(tuple(term for term in pointer.base.terms if self._is_known(term[0])))
+        known = self._known(pointer.base)
+        if known.terms == pointer.base.terms:
+            known = pointer.base
         if not known.terms or self._lookup(pointer.buffer, known) is not None:
             return None
-        base, formed = self._longest_formed(pointer.buffer, known)
+        formed = self._formed(pointer.buffer, known)
+        base = self._find(pointer.buffer, formed)
         name = self._names.new(f"{pointer.buffer}_p")
         scope[pointer.buffer, known] = name
         return Definition(name, pointer.buffer, base, known - formed, pointer.dtype)
@@ -113,18 +141,20 @@ class PointerPlan:
     def _is_known(self, atom: Atom) -> bool:
         return variables(Index(((atom, 1),))) <= set(self._loops)
 
-    def _longest_formed(self, buffer: str, known: Index) -> tuple[str, Index]:
-        best_name, best = self._buffers[buffer], Index()
+    def _known(self, base: Index) -> Index:
+        """The terms of an index whose loops have been entered."""
+        return Index(tuple(term for term in base.terms if self._is_known(term[0])))
+
+    def _formed(self, buffer: str, known: Index) -> Index:
+        """The longest part of an index that a pointer of the buffer has been formed with."""
         wanted = set(known.terms)
-        for scope in self._scopes:
-            for (other, part), name in scope.items():
-                if (
-                    other == buffer
-                    and set(part.terms) <= wanted
-                    and len(part.terms) > len(best.terms)
-                ):
-                    best_name, best = name, part
-        return best_name, best
+        parts = [
+            part
+            for scope in self._scopes
+            for other, part in scope
+            if other == buffer and set(part.terms) <= wanted and part.const in (0, known.const)
+        ]
+        return max(parts, key=lambda part: (len(part.terms), part.const != 0), default=Index())
 
     def _lookup(self, buffer: str, base: Index) -> str | None:
         return next(
@@ -134,7 +164,7 @@ class PointerPlan:
 
     def _find(self, buffer: str, base: Index) -> str:
         found = self._lookup(buffer, base)
-        if found is None and not base.terms:
+        if found is None and base == Index():
             return self._buffers[buffer]
         assert found is not None, f"pointer {buffer} + {base} is used outside of its loops"
         return found
@@ -167,13 +197,17 @@ def definition_text(
         names: C identifier of each loop variable.
         ranges: Ranges of the loop variables.
     """
+    value = definition.base
+    if definition.terms != Index():
+        value += _added(definition.terms, index_text(definition.terms, names, ranges))
     if definition.opaque:
-        return f"const float *{definition.name} = ago_opaque({definition.base});"
-    terms = index_text(definition.terms, names, ranges)
-    sign = "+"
-    if terms.startswith("-") and len(definition.terms.terms) == 1:
-        sign, terms = "-", terms[1:]
-    elif len(definition.terms.terms) > 1:
-        terms = f"({terms})"
+        return f"const float *{definition.name} = ago_opaque({value});"
     kind = ("const " if constant else "") + C_TYPES[definition.dtype]
-    return f"{kind} *{definition.name} = {definition.base} {sign} {terms};"
+    return f"{kind} *{definition.name} = {value};"
+
+
+def _added(terms: Index, text: str) -> str:
+    """The end of a sum in C: a sign and what is added."""
+    if len(terms.terms) + bool(terms.const) > 1:
+        return f" + ({text})"
+    return f" - {text[1:]}" if text.startswith("-") else f" + {text}"

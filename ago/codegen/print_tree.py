@@ -197,6 +197,8 @@ class Printer:
 
     def _loop(self, loop: Loop) -> None:
         lo, hi = (index_text(bound, self.loops, self.ranges) for bound in (loop.lo, loop.hi))
+        for definition in self.pointers.enter_anchors(loop.name, loop.anchored):
+            self.line(definition_text(definition, True, self.loops, self.ranges))
         variable = self._enter(loop)
         if any(isinstance(piece, Block) for piece in loop.body):
             # The schedule has unrolled what should be. Compilers' own unrolling makes spills in
@@ -204,6 +206,7 @@ class Printer:
             self.line("#pragma GCC unroll 1")
         self.line(f"for (int64_t {variable} = {lo}; {variable} < {hi}; ++{variable}) {{")
         self._nested(loop.name, loop.body, loop.opaque)
+        self.pointers.leave(None)
 
     def _nested(
         self,

@@ -16,7 +16,7 @@ from ago.ir.value import Condition
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """`buffer + base`, in elements of type `dtype`; `base` has no constant part."""
+    """`buffer + base`, in elements of type `dtype`; only anchored pointers have a constant part."""
 
     buffer: str
     base: Index
@@ -218,6 +218,7 @@ class Loop:
         hi: Behind the last value.
         body: What it repeats.
         opaque: Pointers that the compiler must take for new ones in each iteration.
+        anchored: Pointers whose part outside of the loop the compiler must take for a new one.
         parallel: Whether its iterations may run at the same time.
     """
 
@@ -226,6 +227,7 @@ class Loop:
     hi: Index
     body: tuple[Piece, ...]
     opaque: frozenset[int] = frozenset()
+    anchored: frozenset[int] = frozenset()
     parallel: bool = False
 
 

@@ -196,7 +196,7 @@ def tile_cycles(problem: TileProblem, tile: Tile, target: Target) -> float:
 
     Args:
         problem: The reduction.
-        tile: Accumulators; its last tile along each axis overlaps or repeats work.
+        tile: Accumulators; along the rows the last tile may overlap and repeat work.
         target: Pipes, latency, lanes.
 
     Returns:
@@ -214,7 +214,7 @@ def tile_terms(
         _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
         for operand in problem.operands
     )
-    tiles = row_tiles(problem, tile, tail) * math.ceil(problem.vectors / tile.vectors)
+    tiles = row_tiles(problem, tile, tail) * problem.vectors / tile.vectors
     return TileTerms(
         multiply=multiplies / target.fma_pipes,
         load=loads / (target.load_pipes * _LOAD_EFFICIENCY),

@@ -8,29 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ago.cost_model.analytic import (
-    Operand,
-    TileProblem,
-    candidate_tiles,
-    stream_cycles,
-    tile_cycles,
-)
+from ago.cost_model.analytic import candidate_tiles, stream_cycles, tile_cycles
 from ago.fuse.footprint import Footprint, moving_axis
 from ago.fuse.pieces import Piece
+from ago.fuse.problem import tile_problem, vector_choices
 from ago.fuse.shape import Roles, reduction_axis, roles, stage_loads
 from ago.ir.index import variables
 from ago.ir.program import Program
-from ago.ir.value import loads
 from ago.target import Target
 
 _ROW_CYCLES = 400.0
 """Cycles to begin and end a row of a ring: its index, its tests, its borders."""
-
-_WIDEST = 8
-"""Vectors of the widest register tile."""
 
 _EXPOSED = 0.25
 """Share of the cycles of traffic that arithmetic and prefetching leave to be seen."""
@@ -172,38 +163,17 @@ def _tile_gain(
     whole = max(window.extent // target.lanes, 1)
     block = max(window.moving.window // target.lanes, 1)
     blocks = window.iterations
-    return _cycles(part, whole, target) - blocks * _cycles(part, block, target)
+    apart = _cycles(program, part, whole, target)
+    return apart - blocks * _cycles(program, part, block, target)
 
 
-def _cycles(part: Roles, vectors: int, target: Target) -> float:
+def _cycles(program: Program, part: Roles, vectors: int, target: Target) -> float:
     """Cycles of a piece's reduction over so many vectors of its lane axis, best tile, data near."""
-    assert part.reduction is not None
-    assert part.lane_axis is not None
-    output, reduction = part.output, part.reduction
-    loops = {
-        axis: {reduction.loop(inner)}
-        if (inner := reduction_axis(output, reduction, axis))
-        else set()
-        for axis in (part.lane_axis, part.row_axis)
-        if axis is not None
-    }
-    rows = output.axis(part.row_axis).extent if part.row_axis else 1
-    operands = tuple(
-        Operand(
-            along_rows=any(
-                loops.get(part.row_axis or "", set()) & variables(i) for i in load.index
-            ),
-            along_lanes=any(loops[part.lane_axis] & variables(i) for i in load.index),
-        )
-        for load, _ in loads(reduction.value)
-    )
-    others = [a.extent for a in output.axes if a.name not in (part.lane_axis, part.row_axis)]
-    steps = math.prod(a.extent for a in reduction.axes if a.kind == "reduce")
-    problem = TileProblem(rows, vectors, steps, math.prod(others), operands)
-    counts = range(1, vectors + 1)
-    widths = sorted({math.ceil(vectors / n) for n in counts if vectors / n <= _WIDEST})
-    best = candidate_tiles(problem, target, tuple(widths))[0]
-    return tile_cycles(problem, best, target)
+    lane, lanes = part.lane_axis, target.lanes
+    assert lane is not None
+    problem = replace(tile_problem(program, part, lane, part.row_axis, lanes), vectors=vectors)
+    choices = vector_choices(program, part, lane, lanes, vectors)
+    return tile_cycles(problem, candidate_tiles(problem, target, choices)[0], target)
 
 
 def _work(program: Program, piece: Piece, target: Target) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ago.errors import ScheduleError
 from ago.ir.identity import by_identity
 from ago.ir.index import Index, var, variables
-from ago.ir.nest import Axis, Buffer, Stage, leaf_loads
+from ago.ir.nest import Buffer, Stage, leaf_loads
 from ago.ir.program import Program
 from ago.ir.value import Load, Value, map_value, positions
 from ago.schedule.compute_at import find_stage
@@ -27,14 +27,16 @@ def collapse(program: Program, stage: str, outer: str, inner: str) -> Program:
         →  for yx in [0, h*w): C[yx] = f(P[yx])
 
     The buffers are viewed with the two dimensions merged; their bytes stay as they are. The rewrite
-    follows the buffers to every stage that uses them. Where it cannot, all of it is refused:
+    follows the buffers to every stage that uses them, whether it keeps both axes or reduces over
+    both, which it does in the same order. Where it cannot, all of it is refused:
     `fuse_axes` on a loop would leave // and % in the indices, of which no region is a box.
 
     Requires:
         1. No loop is scheduled yet (`stage-scheduled`); the stage exists (`unknown-stage`).
-        2. The two axes are neighbours in the stage, and in each access stand alone in neighbouring
-           dimensions of just their extents, or do not occur (`cannot-collapse`). They occur in no
-           guard, no buffer is packed, and no other axis has the new name (`cannot-collapse`).
+        2. The two axes are neighbours in the stage, of one kind, and in each access stand alone in
+           neighbouring dimensions of just their extents, or do not occur (`cannot-collapse`). They
+           occur in no guard, no buffer is packed, and no other axis has the new name
+           (`cannot-collapse`).
 
     Args:
         program: The program.
@@ -97,8 +99,8 @@ def _check_neighbours(program: Program, stage: Stage, outer: str, inner: str) ->
     names = [a.name for a in stage.axes]
     if (outer, inner) not in pairwise(names):
         raise _refusal(program, stage, f"has no neighbouring axes {outer}, {inner}")
-    if any(stage.axis(a).kind == "reduce" for a in (outer, inner)):
-        raise _refusal(program, stage, f"reduces over {outer} or {inner}")
+    if stage.axis(outer).kind != stage.axis(inner).kind:
+        raise _refusal(program, stage, f"reduces over one of {outer} and {inner} only")
     loops = {stage.loop(outer), stage.loop(inner)}
     if outer + inner in names:
         raise _refusal(program, stage, f"has an axis {outer + inner} already")
@@ -168,7 +170,9 @@ def _merge_stage(stage: Stage, outer: str, inner: str, places: Mapping[str, int]
 
     extent = stage.axis(outer).extent * stage.axis(inner).extent
     axes = tuple(
-        Axis(outer + inner, extent) if a.name == outer else a for a in stage.axes if a.name != inner
+        replace(a, name=outer + inner, extent=extent) if a.name == outer else a
+        for a in stage.axes
+        if a.name != inner
     )
     init = None if stage.init is None else map_value(stage.init, load)
     index, value = at(stage.buffer, stage.index), map_value(stage.value, load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
@@ -37,8 +38,9 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     ========  ======================  ======================================================
 
     Requires:
-        1. `loop` exists and is serial, with constant bounds (`unknown-loop`, `not-serial`,
-           `extent-not-constant`).
+        1. `loop` exists and is serial (`unknown-loop`, `not-serial`). Its bounds are constants,
+           except for an exact split of an extent all of whose terms are multiples of `factor`
+           (`extent-not-constant`).
         2. `factor` is an integer of at least 1, `tail` a known strategy (`bad-factor`,
            `unknown-tail`).
         3. exact: `factor` divides the extent (`split-not-exact`).
@@ -67,21 +69,48 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     old = path[-1]
     assert isinstance(old, For)
     _check(program, old, factor, tail)
+    outer, inner = var(f"{loop}.0"), var(f"{loop}.1")
+    if tail == "exact" and _is_multiple(old.extent, factor):
+        tiling = old.extent // factor, as_index(factor), factor * outer + inner
+        return _nested(program, path, tiling, None)
     extent = constant_extent(program, old)
-    if tail == "exact" and extent % factor:
+    if tail == "exact":
         hint = f"use a divisor of {extent}, or another tail: {', '.join(get_args(Tail)[1:])}"
         message = f"split of {loop} with extent {extent} by {factor}"
         raise refuse("split-not-exact", program, message, loop=loop, hint=hint)
     if tail == "shift":
         _check_shift(program, old)
-    outer, inner = f"{loop}.0", f"{loop}.1"
-    tiles, size, at = _tiling(extent, factor, tail, var(outer), var(inner))
-    body = substitute_body(old.body, {loop: at + old.lo})
-    body = rename_in_reductions(body, {loop: (outer, inner)})
-    if tail == "masked" and extent % factor:
-        body = (If((extent - 1 - at,), body),)
+    masked = extent if tail == "masked" and extent % factor else None
+    return _nested(program, path, _tiling(extent, factor, tail, outer, inner), masked)
+
+
+def _is_multiple(extent: Index, factor: int) -> bool:
+    return not any(part % factor for part in (extent.const, *(c for _, c in extent.terms)))
+
+
+def _nested(
+    program: Program,
+    path: Sequence[For | If],
+    tiling: tuple[Index, Index, Index],
+    masked: int | None,
+) -> Program:
+    """The program with a loop replaced by two: tiles, size of one, and the old variable.
+
+    Args:
+        program: The program.
+        path: The loop, last, and what is around it.
+        tiling: What its variable becomes.
+        masked: Iterations beyond which nothing is to be done; None if there are none.
+    """
+    old, (tiles, size, at) = path[-1], tiling
+    assert isinstance(old, For)
+    outer, inner = f"{old.name}.0", f"{old.name}.1"
+    body = substitute_body(old.body, {old.name: at + old.lo})
+    body = rename_in_reductions(body, {old.name: (outer, inner)})
+    if masked is not None:
+        body = (If((masked - 1 - at,), body),)
     nest = For(inner, Index(), size, "serial", body)
-    return replace_last(program, path, (For(outer, Index(), as_index(tiles), "serial", (nest,)),))
+    return replace_last(program, path, (For(outer, Index(), tiles, "serial", (nest,)),))
 
 
 def _check(program: Program, loop: For, factor: int, tail: str) -> None:
@@ -118,7 +147,7 @@ def _runs_whole(leaf: Leaf, loop: For) -> bool:
 
 def _tiling(
     extent: int, factor: int, tail: Tail, outer: Index, inner: Index
-) -> tuple[int, Index, Index]:
+) -> tuple[Index, Index, Index]:
     """Number of tiles, extent of the inner loop, and the old variable in terms of the new."""
     tiles = -(-extent // factor)
     if tail == "shift":
@@ -126,14 +155,14 @@ def _tiling(
         start = size * outer
         if size * tiles != extent:
             start = minimum(start, extent - size)
-        return tiles, as_index(size), start + inner
+        return as_index(tiles), as_index(size), start + inner
     if tail == "balance" and tiles and extent % tiles:
         size, larger = divmod(extent, tiles)
         extra = minimum(1, maximum(larger - outer, 0))
-        return tiles, size + extra, size * outer + minimum(outer, larger) + inner
+        return as_index(tiles), size + extra, size * outer + minimum(outer, larger) + inner
     if tail == "balance":
         factor = extent // max(tiles, 1)
     size_now = as_index(factor)
     if tail == "guard" and extent % factor:
         size_now = minimum(factor, extent - factor * outer)
-    return tiles, size_now, factor * outer + inner
+    return as_index(tiles), size_now, factor * outer + inner

@@ -45,6 +45,7 @@ def gemm(rows: int, depth: int, columns: int) -> Graph:
 KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
     "pointwise": (lambda: conv(64, 96, 14, 1), {"avx2": 0.58, "avx512": 0.60, "neon": 0.80}),
     "pointwise 7x7": (lambda: conv(160, 120, 7, 1), {"avx2": 0.54, "avx512": 0.56, "neon": 0.75}),
+    "five vectors": (lambda: conv(64, 40, 14, 1), {"avx2": 0.54, "avx512": 0.54, "neon": 0.75}),
     "3x3": (lambda: conv(64, 64, 14, 3), {"avx2": 0.54, "avx512": 0.56, "neon": 0.75}),
     "depthwise 3x3": (
         lambda: conv(64, 64, 14, 3, group=64),

@@ -91,8 +91,8 @@ void attention(
     }
     #pragma GCC unroll 1
     for (int64_t R_e_0 = 0; R_e_0 < 2; ++R_e_0) {
-        const float *V_p = V + 4 * R_e_0;
         float *R_p = R + 32 * R_e_0;
+        const float *V_p = V + 4 * R_e_0;
         /* O */
         float32x4_t O_0_0 = k0;
         float32x4_t O_0_1 = k0;
@@ -102,15 +102,17 @@ void attention(
         float32x4_t O_2_1 = k0;
         float32x4_t O_3_0 = k0;
         float32x4_t O_3_1 = k0;
+        const float *E_p_2 = ago_opaque(E);
+        const float *V_p_1 = ago_opaque(V_p);
         #pragma GCC unroll 1
         for (int64_t O_t = 0; O_t < 12; ++O_t) {
-            const float *V_p_1 = V_p + 8 * O_t;
-            float *E_p_2 = E + 8 * O_t;
+            float *E_p_3 = E_p_2 + 8 * O_t;
+            const float *V_p_2 = V_p_1 + 8 * O_t;
             /* O */
-            const float32x4_t V_v = vld1q_f32(V_p_1);
-            const float32x4_t E_v = vld1q_f32(E_p_2);
+            const float32x4_t V_v = vld1q_f32(V_p_2);
+            const float32x4_t E_v = vld1q_f32(E_p_3);
             O_0_0 = vfmaq_laneq_f32(O_0_0, E_v, V_v, 0);
-            const float32x4_t E_v_1 = vld1q_f32(E_p_2 + 4);
+            const float32x4_t E_v_1 = vld1q_f32(E_p_3 + 4);
             O_0_1 = vfmaq_laneq_f32(O_0_1, E_v_1, V_v, 0);
             O_1_0 = vfmaq_laneq_f32(O_1_0, E_v, V_v, 1);
             O_1_1 = vfmaq_laneq_f32(O_1_1, E_v_1, V_v, 1);

@@ -2,7 +2,9 @@
 
 import pytest
 
-from ago.ir.examples import matmul
+from ago.errors import ScheduleError
+from ago.ir.examples import chain, matmul
+from ago.schedule.compute_at import compute_at
 from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
 from ago.schedule.tree import find_loop, loop_names
@@ -100,3 +102,15 @@ def test_shift_with_the_reduction_inside_the_shifted_loop() -> None:
     assert inner.body[0].name == "C.k"
     after = split(reorder(inner, ["C.j", "C.k"]), "C.j", 4, "shift")
     assert_keeps(program, after)
+
+
+def test_exact_in_tiles_of_two_sizes() -> None:
+    program = chain(3, 20)
+    tiled = split(split(program, "R.j", 4), "R.j.0", 3, "balance")
+    inner = compute_at(tiled, "S", "R.j.0.0")
+    assert str(find_loop(inner, "S.j").extent) == "12 - 4 * R.j.0.0"
+    after = split(inner, "S.j", 4)
+    assert str(find_loop(after, "S.j.0").extent) == "3 - R.j.0.0"
+    assert_keeps(program, after)
+    with pytest.raises(ScheduleError, match="extent-not-constant"):
+        split(inner, "S.j", 8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ago.autoschedule.groups import (
+from ago.cost_model.analytic import Operand, TileProblem
+from ago.fuse.groups import (
     interleaving,
     lane_period,
     loops_of,
@@ -12,7 +13,6 @@ from ago.autoschedule.groups import (
     repeated,
     shared_group,
 )
-from ago.cost_model.analytic import Operand, TileProblem
 from ago.fuse.shape import Roles, is_uniform
 from ago.ir.index import variables
 from ago.ir.nest import Stage
@@ -77,11 +77,19 @@ def tile_problem(
     )
 
 
-def vector_choices(program: Program, part: Roles, lane: str, lanes: int) -> tuple[int, ...]:
-    """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group."""
+def vector_choices(
+    program: Program, part: Roles, lane: str, lanes: int, vectors: int
+) -> tuple[int, ...]:
+    """Tile widths in vectors: any up to a limit; for a grouped axis, those that divide a group.
+
+    Args:
+        program: The program, before its loops are split.
+        part: Its stages.
+        lane: The output's vectorised axis.
+        lanes: float32 lanes of a vector.
+        vectors: Extent of that axis, or of a block of it, in vectors.
+    """
     assert part.reduction is not None
-    output = part.output
-    vectors = _interior(program, output.loop(lane), output.axis(lane).extent) // lanes
     shared = interleaving(program, part, lane, lanes)
     if shared > 1:
         return (shared,)
