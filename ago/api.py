@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from ago.codegen.entry import InputSlot, OutputSlot, Slot, WorkspaceSlot
-from ago.errors import InputError
 from ago.footprint import memory_figures
 from ago.frontend import load
 from ago.fuse import Plans
@@ -59,6 +58,7 @@ def optimize(
     database: str | os.PathLike[str] | None = None,
     reformer: bool = True,
     executor: Executor | None = None,
+    runner: str | Sequence[str] = (),
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     constants: Mapping[str, npt.ArrayLike] | None = None,
@@ -88,6 +88,8 @@ def optimize(
         reformer: Whether parts with one convolution or matrix product at most are tuned first.
         executor: Measures the candidates: any `concurrent.futures.Executor`, such as Dask's
             `client.get_executor()`; by default this machine does.
+        runner: Devices that measure them instead: `"ssh:HOST"`, `"adb"`, `"adb:SERIAL"`, or several
+            of one kind; or `"estimated"`, which needs none.
         dims: Sizes of the file's symbolic dimensions, by name.
         shapes: Shapes that replace those of the file's inputs, by input.
         constants: Values of inputs of the file that are the same in every call, by input.
@@ -118,7 +120,7 @@ def optimize(
     chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
     if trials or minutes is not None:
-        _check_measurable(options.target, executor)
+        runners = (runner,) if isinstance(runner, str) else tuple(runner)
         tuning = Tuning.of(
             trials,
             minutes,
@@ -126,6 +128,7 @@ def optimize(
             database=database,
             reformer=reformer,
             executor=executor,
+            runners=runners,
         )
         found, _ = tune_graph(graph, options, tuning, chosen, _watch(progress), progress)
         if found.interrupted:
@@ -148,15 +151,6 @@ def optimize(
     return open_net(
         artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool
     )
-
-
-def _check_measurable(target: Target, executor: Executor | None) -> None:
-    """Refuse a search whose candidates nobody can run."""
-    if executor is None and not runs_on_host(target):
-        raise InputError(
-            f"this machine cannot run code for {target.name}, nor time it: give an executor whose "
-            "workers can, or a database that was filled on such a machine"
-        )
 
 
 def _watch(progress: Progress) -> Watch:

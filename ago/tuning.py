@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +23,13 @@ from ago.options import Options
 from ago.partition import Partitioner
 from ago.pipeline import find_tasks
 from ago.progress import Progress, silent
+from ago.target import Target, runs_on_host
 from ago.tune.database import Database
 from ago.tune.executor import ExecutorRunner
 from ago.tune.known import preferred
-from ago.tune.local import LocalRunner
 from ago.tune.progress import Budget, Result, Watch
 from ago.tune.record import Record, TaskKey
+from ago.tune.runners import ESTIMATED, open_runner
 from ago.tune.session import Settings, nobody, tune
 from ago.tune.trial import Runner
 
@@ -45,12 +46,14 @@ class Tuning:
         settings: How to search.
         database: File of the records.
         executor: Runs the trials; by default this machine does, alone.
+        runners: Devices that run them, by the names of `open_runner`.
     """
 
     budget: Budget
     settings: Settings
     database: Path
     executor: Executor | None = None
+    runners: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -62,12 +65,16 @@ class Tuning:
         database: str | os.PathLike[str] | None = None,
         reformer: bool = True,
         executor: Executor | None = None,
+        runners: Sequence[str] = (),
     ) -> Tuning:
         """What the arguments of `ago.optimize` mean.
 
         Raises:
-            InputError: The budget has no end, or is negative.
+            InputError: The budget has no end, or is negative; or both an executor and devices are
+                given.
         """
+        if executor is not None and runners:
+            raise InputError("give an executor or a runner, not both: each says who measures")
         if trials < 0 or (minutes is not None and minutes < 0):
             raise InputError(f"trials={trials}, minutes={minutes}: neither can be negative")
         if not trials and minutes is None:
@@ -75,7 +82,12 @@ class Tuning:
         budget = Budget(trials or None, None if minutes is None else 60.0 * minutes)
         settings = Settings(seed, reformer=reformer, model=best_model(seed))
         path = user_database() if database is None else Path(database)
-        return cls(budget, settings, path, executor)
+        return cls(budget, settings, path, executor, tuple(runners))
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether others than this machine measure."""
+        return self.executor is not None or bool(self.runners)
 
 
 def user_database() -> Path:
@@ -107,15 +119,16 @@ def tune_graph(
         won alone have won in the network, too.
 
     Raises:
-        InputError: Several threads are asked for.
+        InputError: Several threads are asked for, or nobody is named who could run the candidates.
         UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
         DeviceError: Nothing can be measured.
     """
     require_one_thread(options)
+    _require_measurable(options.target, tuning)
     tasks = find_tasks(graph, options, partitioner)
-    with Database(tuning.database) as database, _open_runner(tuning.executor) as runner:
+    with Database(tuning.database) as database, _open_runner(tuning, options.target) as runner:
         result = tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
-        if result.interrupted or not result.found or not result.winners or tuning.executor:
+        if result.interrupted or not result.found or not result.winners or tuning.is_elsewhere:
             return result, None
         found = contest(graph, options, result.winners, partitioner, progress)
         database.revise(found.withdrawn)
@@ -138,19 +151,19 @@ def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules
     require_one_thread(options)
     if not Path(path).is_file():
         raise InputError(f"there is no tuning database {os.fspath(path)!r}: `ago tune` makes one")
-    with Database(path) as database, _open_runner() as here:
+    with Database(path) as database, open_runner((), options.target) as here:
         keys = [task.key for task in database.tasks()]
         found = {key: preferred(database.records(key), here.host) for key in keys}
     return {key: record for key, record in found.items() if record is not None}
 
 
 @contextlib.contextmanager
-def _open_runner(executor: Executor | None = None) -> Iterator[Runner]:
-    """The runner of an executor's workers, or of this machine alone."""
-    if executor is not None:
-        yield ExecutorRunner(executor)
+def _open_runner(tuning: Tuning, target: Target) -> Iterator[Runner]:
+    """Who measures."""
+    if tuning.executor is not None:
+        yield ExecutorRunner(tuning.executor)
         return
-    with contextlib.closing(LocalRunner()) as runner:
+    with open_runner(tuning.runners, target) as runner:
         yield runner
 
 
@@ -164,4 +177,14 @@ def require_one_thread(options: Options) -> None:
         raise InputError(
             f"threads={options.threads}: tuned schedules are for one thread so far; "
             "leave out trials, minutes and database, or threads"
+        )
+
+
+def _require_measurable(target: Target, tuning: Tuning) -> None:
+    """Refuse a search whose candidates nobody can run."""
+    if not tuning.is_elsewhere and not runs_on_host(target):
+        raise InputError(
+            f"this machine cannot run code for {target.name}, nor time it: give a runner, such as "
+            f'"ssh:HOST" or "{ESTIMATED}", an executor whose workers can, or a database that was '
+            "filled on such a machine"
         )

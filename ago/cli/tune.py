@@ -21,6 +21,7 @@ from ago.contest import Contest
 from ago.tune.log import SessionLog
 from ago.tune.progress import Progress, Result, Watch
 from ago.tune.report import write_report
+from ago.tune.runners import ESTIMATED, RUNNERS
 from ago.tuning import Tuning, tune_graph
 
 INTERRUPTED = 130
@@ -34,6 +35,8 @@ INTERRUPTED = 130
         ("ago tune model.onnx --minutes 20", "as long as you like; Ctrl-C loses nothing"),
         ("ago tune model.onnx --trials 300", "the same command goes on where it stopped"),
         ("ago tune model.onnx --trials 300 --report tuning.html", "with curves"),
+        ("ago tune model.onnx --minutes 20 --target cortex-a76 --runner ssh:pi", "on a device"),
+        ("ago tune model.onnx --trials 100 --target cortex-a76 --estimate", "without one"),
         ("ago run model.onnx --database tuning.db", "use what was found"),
     ),
 )
@@ -57,6 +60,14 @@ INTERRUPTED = 130
     type=click.Path(dir_okay=False, path_type=Path),
     help="Page with curves, predictions and accepted decisions, as HTML.",
 )
+@click.option(
+    "--runner",
+    "runners",
+    multiple=True,
+    metavar="DEVICE",
+    help=f"Who measures: {RUNNERS}; by default this machine. Several share the work.",
+)
+@click.option("--estimate", is_flag=True, help=f"The same as --runner {ESTIMATED}: no device.")
 def tune_command(
     request: Request,
     trials: int | None,
@@ -65,8 +76,10 @@ def tune_command(
     reformer: bool,
     log: Path | None,
     report: Path | None,
+    runners: tuple[str, ...],
+    estimate: bool,
 ) -> None:
-    """Search for faster schedules of MODEL on this machine.
+    """Search for faster schedules of MODEL on this machine, or on a device.
 
     Every trial is kept in the database (--database, by default your own). The search may be stopped
     at any moment: what was found is used by `ago run`, `ago optimize` and others with --database,
@@ -75,7 +88,12 @@ def tune_command(
     if trials is None and minutes is None:
         raise click.UsageError("give --trials or --minutes, or both")
     tuning = Tuning.of(
-        trials or 0, minutes, seed=seed, database=request.database, reformer=reformer
+        trials or 0,
+        minutes,
+        seed=seed,
+        database=request.database,
+        reformer=reformer,
+        runners=(ESTIMATED,) if estimate else runners,
     )
     written = SessionLog(log or tuning.database.with_suffix(".log"))
     graph = request.load()

@@ -8,6 +8,7 @@ candidate of the task that was timed before: what it takes on a worker tells how
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from ago.tune.trial import Job, Outcome, Runner
 RunnerFactory = Callable[[], Runner]
 
 _runners: dict[RunnerFactory, Runner] = {}  # of this process, kept from batch to batch
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,9 @@ class ExecutorRunner:
 
 def _run_here(factory: RunnerFactory, jobs: Sequence[Job]) -> list[Outcome]:
     """On a worker: measure with this process's runner."""
-    if factory not in _runners:
-        _runners[factory] = factory()
+    with _lock:
+        if factory not in _runners:
+            _runners[factory] = factory()
     return _runners[factory].run(jobs)
 
 

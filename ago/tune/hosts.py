@@ -1,6 +1,6 @@
 """Several devices of one kind as one runner.
 
-Read `runner_of` first. Each batch goes to the next device that is free; one that is lost for good
+Read `HostsRunner` first. Each batch goes to the next device that is free; one that is lost for good
 is left out, and its batch runs elsewhere.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ago.errors import DeviceError
+from ago.tune.device_runner import DeviceRunner
 from ago.tune.executor import ExecutorRunner
 from ago.tune.trial import Job, Outcome, Runner
 
@@ -55,16 +56,23 @@ class _Devices:
         return outcomes
 
 
-def runner_of(runners: Sequence[Runner], *, batch: int = 8) -> ExecutorRunner:
+class HostsRunner(ExecutorRunner):
     """One runner of several devices.
 
     Args:
-        runners: One for each device; all of one kind, since their times are compared.
+        runners: One for each device; all of one kind, since their times are compared. The first
+            one's host is that of all.
         batch: Jobs on one device at once, at most.
-
-    Returns:
-        A runner; its host is the first device's.
     """
-    devices = _Devices(runners)
-    pool = ThreadPoolExecutor(len(runners), thread_name_prefix="ago-device")
-    return ExecutorRunner(pool, devices, batch=batch, host=devices.host)
+
+    def __init__(self, runners: Sequence[DeviceRunner], *, batch: int = 4) -> None:
+        devices = _Devices(runners)
+        self._runners = tuple(runners)
+        self._pool = ThreadPoolExecutor(len(runners), thread_name_prefix="ago-device")
+        super().__init__(self._pool, devices, batch=batch, host=devices.host)
+
+    def close(self) -> None:
+        """Let go of the devices."""
+        self._pool.shutdown(cancel_futures=True)
+        for runner in self._runners:
+            runner.close()

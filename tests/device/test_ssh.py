@@ -14,7 +14,7 @@ from ago.runtime.transport import QEMU_AARCH64, run_locally
 from ago.target import TARGETS, detect_host
 from ago.tune import device_runner
 from ago.tune.device_runner import DeviceRunner
-from ago.tune.hosts import runner_of
+from ago.tune.hosts import HostsRunner
 from ago.tune.trial import Job
 from ago.tune.trial_run import Limits
 from tests.support.broken import job, make_broken, small_task
@@ -155,11 +155,10 @@ def test_several_hosts_one_of_which_goes_away(server):
     good, gone = server.transport(), server.transport(connect_seconds=3.0)
     gone._host = "127.0.0.2"
     quick = Limits(rounds=4, batch_seconds=0.3, patience_seconds=0.0)
-    runner = runner_of([DeviceRunner(gone, quick), DeviceRunner(good, quick)], batch=1)
+    runner = HostsRunner([DeviceRunner(gone, quick), DeviceRunner(good, quick)], batch=1)
     jobs = [Job(small_task(HOST, n), {}) for n in (32, 48, 64)]
     assert [o.status for o in runner.run(jobs)] == ["ok"] * 3
-    good.close()
-    gone.close()
+    runner.close()
 
 
 def test_hosts_that_are_all_gone_are_an_error(server):
@@ -167,6 +166,7 @@ def test_hosts_that_are_all_gone_are_an_error(server):
     for transport in gone:
         transport._host = "127.0.0.2"
     quick = Limits(rounds=4, patience_seconds=0.0)
-    runner = runner_of([DeviceRunner(transport, quick) for transport in gone], batch=1)
+    runner = HostsRunner([DeviceRunner(transport, quick) for transport in gone], batch=1)
     with pytest.raises(DeviceError, match=r"127\.0\.0\.1|all devices are lost"):
         runner.run([Job(small_task(HOST, n), {}) for n in (32, 48, 64)])
+    runner.close()

@@ -42,5 +42,5 @@ def test_it_is_exported(net, tmp_path):
 def test_a_search_needs_something_that_can_run_its_candidates():
     builder = ago.GraphBuilder("clamp")
     graph = builder.build(builder.relu(builder.input("x", (1, 4))))
-    with pytest.raises(InputError, match=f"cannot run code for {FOREIGN}, nor time it: give an"):
+    with pytest.raises(InputError, match=f"cannot run code for {FOREIGN}, nor time it: give a "):
         ago.optimize(graph, target=FOREIGN, trials=1)

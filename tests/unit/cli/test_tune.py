@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-import ago.tuning
+import ago.tune.runners
 from ago.tune.database import Database
 from ago.tune.trial import Job, Outcome
 from tests.support.tuning import FakeRunner
@@ -33,12 +33,12 @@ class Local(FakeRunner):
 
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ago.tuning, "LocalRunner", Local)
+    monkeypatch.setattr(ago.tune.runners, "LocalRunner", Local)
 
 
 def test_it_tunes_and_says_what_came_out(invoke: Invoke, tmp_path: Path) -> None:
     file = tmp_path / "tuning.db"
-    model = ("tiny_mobilenet", "--target", "x86-64-v3")
+    model = ("tiny_mobilenet", "--target", "portable")
     result = invoke("tune", *model, "--trials", 24, "--database", file, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
