@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ago.ir.bounds import interval
+from ago.ir.bounds import Interval, interval
 from ago.ir.index import Index, Var, as_index, variables
-from ago.ir.nest import For, If, leaves, reindex, walk, with_body
+from ago.ir.nest import For, If, Stmt, leaves, reindex, walk, with_body
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
@@ -97,22 +98,29 @@ def _window(
     box = touched(home.body, buffer, ranges, stores=True)
     if box is None:
         raise refuse("used-outside", program, f"{buffer} is not used in {home.name}")
+    whole = touched(_from_constants(home.body, ranges), buffer, ranges, stores=True)
+    assert whole is not None
     low, high = box.low[dimension], box.high[dimension]
-    lowest, highest = interval(low, ranges)[0], interval(high, ranges)[1]
+    firsts = [
+        first
+        for bound in dict.fromkeys((low, whole.low[dimension]))
+        for first in (
+            bound,
+            *bounds_below(bound),
+            moving_bound(bound, ranges, below=True),
+            as_index(interval(bound, ranges)[0]),
+        )
+    ]
+    lasts = (
+        high,
+        *bounds_above(high),
+        moving_bound(high, ranges, below=False),
+        as_index(interval(high, ranges)[1]),
+    )
     extents = [
         (last - first + 1).const
-        for first in (
-            low,
-            *bounds_below(low),
-            moving_bound(low, ranges, below=True),
-            as_index(lowest),
-        )
-        for last in (
-            high,
-            *bounds_above(high),
-            moving_bound(high, ranges, below=False),
-            as_index(highest),
-        )
+        for first in firsts
+        for last in lasts
         if (last - first).is_constant and _moves_on(first, home.name)
     ]
     around = {stmt.name for stmt in path[:-1] if isinstance(stmt, For)}
@@ -120,6 +128,27 @@ def _window(
         message = f"{home.name} touches [{low}, {high}] of dimension {dimension} of {buffer}"
         raise refuse("no-window", program, message, loop=home.name)
     return min(extents)
+
+
+def _from_constants(body: tuple[Stmt, ...], ranges: Mapping[str, Interval]) -> tuple[Stmt, ...]:
+    """The statements with every loop from the least that its beginning ever is.
+
+    What `slide` leaves to an iteration is a part of its window, but begins where only the whole
+    window's first row is a plain bound.
+    """
+    found: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case For():
+                least = interval(stmt.lo, ranges)[0]
+                inside = {**ranges, stmt.name: (least, interval(stmt.hi, ranges)[1] - 1)}
+                inner = _from_constants(stmt.body, inside)
+                found.append(replace(stmt, lo=as_index(least), body=inner))
+            case If():
+                found.append(replace(stmt, body=_from_constants(stmt.body, ranges)))
+            case _:
+                found.append(stmt)
+    return tuple(found)
 
 
 def _moves_on(first: Index, loop: str) -> bool:

@@ -91,6 +91,17 @@ def test_a_ring_of_the_window(program, block):
     keeps_outputs(program, fused)
 
 
+def test_a_dilated_window_over_few_padded_rows_keeps_what_it_reads():
+    b = GraphBuilder("few")
+    y = b.average_pool(b.input("x", (1, 8, 4, 3)), 2, strides=1)
+    y = b.conv(y, weights(4, 8, 2, 1), dilations=(2, 1), pads=(1, 0, 1, 0))
+    program = program_of(b.build(b.relu(y)))
+    nest = Nest((Placement("mean", 3), Placement("pad", 3)), "conv_out", "y")
+    fused = fuse(program, FusionPlan((nest,))).program
+    assert fused.buffer("mean").shape[1] == fused.buffer("pad").shape[1] == 3
+    keeps_outputs(program, fused)
+
+
 def test_without_a_ring_rows_are_computed_again(program):
     (nest,) = by_rows(program).nests
     again = FusionPlan((Nest((Placement("pad", 0), Placement("clip1", 0)), nest.output, "y"),))
