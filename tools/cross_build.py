@@ -29,7 +29,7 @@ from ago.options import Options
 from ago.pipeline import compile_graph
 from ago.progress import Progress
 from ago.runtime.artifact import Artifact
-from ago.runtime.build import build_library_and_program
+from ago.runtime.build import BinaryKind, build_kinds
 from ago.runtime.device import DeviceRun, max_error, run_emulated, run_program
 from ago.runtime.devices import KINDS, open_device
 from ago.runtime.toolchain import find_toolchain
@@ -95,7 +95,8 @@ def build_binaries(artifact: Artifact, out: Path, progress: Progress) -> Binarie
     for header in (f"{artifact.name}.h", "ago_runtime.h"):
         shutil.copyfile(sources / header, out / header)
     binaries = Binaries(out / f"lib{artifact.name}.so", out / f"{artifact.name}_bench")
-    build_library_and_program(artifact, binaries.library, binaries.program, progress=progress)
+    outs: dict[BinaryKind, Path] = {"shared": binaries.library, "executable": binaries.program}
+    build_kinds(artifact, outs, progress=progress)
     return binaries
 
 

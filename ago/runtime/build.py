@@ -1,8 +1,8 @@
 """From an artifact to a binary on disk.
 
-Read `build` first; `build_cached` is the form that a host run uses. A library exports the
-functions of `NAME.h` and nothing else; an executable is the benchmark program of
-`ago_bench_main.c`.
+Read `build` first, then `_LINKS`, which says how each kind of binary is linked; `build_cached` is
+the form that a host run uses. A library exports the functions of `NAME.h` and nothing else; an
+executable is the benchmark program (`ago/runtime/program.py`).
 """
 
 from __future__ import annotations
@@ -13,22 +13,33 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ago.errors import DeviceError, ToolchainError
 from ago.progress import Progress, silent
-from ago.runtime.artifact import Artifact, TensorInfo
+from ago.runtime.artifact import Artifact
 from ago.runtime.cache import Cache
-from ago.runtime.sources import csrc_path
+from ago.runtime.program import write_program
 from ago.runtime.symbols import function_sizes
-from ago.runtime.toolchain import Toolchain, find_toolchain, needs_no_libc
-from ago.runtime.weights import incbin_text
+from ago.runtime.toolchain import Toolchain, find_toolchain
 
 _SIZES = "sizes.json"
 
 BinaryKind = Literal["shared", "executable"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A model's object files, in a directory that also holds its sources and weights."""
+
+    artifact: Artifact
+    compiler: Toolchain
+    directory: Path
+    objects: list[Path]
+    embed_weights: bool = True
 
 
 def build(
@@ -57,27 +68,25 @@ def build(
     Raises:
         ToolchainError: No compiler was found, or it failed.
     """
-    compiler = toolchain or find_toolchain(artifact.target)
-    with _compiled(artifact, compiler, progress) as (directory, objects):
-        if kind == "shared":
-            return _link_library(artifact, compiler, objects, out)
-        return _link_program(artifact, compiler, objects, out, directory, embed_weights)
+    build_kinds(artifact, {kind: out}, toolchain, embed_weights=embed_weights, progress=progress)
+    return out
 
 
-def build_library_and_program(
+def build_kinds(
     artifact: Artifact,
-    library: Path,
-    program: Path,
+    outs: Mapping[BinaryKind, Path],
     toolchain: Toolchain | None = None,
+    *,
+    embed_weights: bool = True,
     progress: Progress = silent,
 ) -> None:
-    """Do what two calls of `build` would, compiling the model once.
+    """Do what a call of `build` for each kind would, compiling the model once.
 
     Args:
         artifact: What to build.
-        library: The shared library to write.
-        program: The benchmark program to write, with the weights inside.
+        outs: The file to write for each kind.
         toolchain: By default whatever `find_toolchain` finds for the target.
+        embed_weights: Put the weights into the executable.
         progress: Told how many of the model's C files are compiled.
 
     Raises:
@@ -85,8 +94,10 @@ def build_library_and_program(
     """
     compiler = toolchain or find_toolchain(artifact.target)
     with _compiled(artifact, compiler, progress) as (directory, objects):
-        _link_library(artifact, compiler, objects, library)
-        _link_program(artifact, compiler, objects, program, directory, embed_weights=True)
+        made = _Compiled(artifact, compiler, directory, objects, embed_weights)
+        for kind, out in outs.items():
+            out.parent.mkdir(parents=True, exist_ok=True)
+            _LINKS[kind](made, out)
 
 
 def build_cached(
@@ -179,67 +190,25 @@ def _compiled(
         yield directory, objects
 
 
-def _link_library(artifact: Artifact, compiler: Toolchain, objects: list[Path], out: Path) -> Path:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    return compiler.link_shared(objects, out, artifact.target)
+def _link_library(made: _Compiled, out: Path) -> None:
+    made.compiler.link_shared(made.objects, out, made.artifact.target)
 
 
-def _link_program(
-    artifact: Artifact,
-    compiler: Toolchain,
-    objects: list[Path],
-    out: Path,
-    directory: Path,
-    embed_weights: bool,
-) -> Path:
-    sources = _write_program(artifact, directory, embed_weights)
-    names = {source.name for source in sources}
-    own = compiler.compile_objects(
-        sources, directory, artifact.target, include=[directory], general=names
+def _link_program(made: _Compiled, out: Path) -> None:
+    target = made.artifact.target
+    sources = write_program(made.artifact, made.directory, made.embed_weights)
+    own = made.compiler.compile_objects(
+        sources,
+        made.directory,
+        target,
+        include=[made.directory],
+        general={source.name for source in sources},
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    return compiler.link_executable([*objects, *own], out, artifact.target)
+    made.compiler.link_executable([*made.objects, *own], out, target)
 
 
-def _write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> list[Path]:
-    """Write what the benchmark program needs besides the model; return the files to compile."""
-    system = "ago_sys_linux.c" if needs_no_libc(artifact.target) else "ago_sys_posix.c"
-    files = ["ago_bench_main.c", system, "ago_bench.h", "ago_program.h", "ago_sys.h"]
-    for file_name in files:
-        (directory / file_name).write_bytes(csrc_path(file_name).read_bytes())
-    main = [directory / file_name for file_name in files if file_name.endswith(".c")]
-    model = directory / "ago_bench_model.c"
-    model.write_text(_bench_model_source(artifact, embed_weights), encoding="utf-8")
-    if not embed_weights or not artifact.weights:
-        return [*main, model]
-    assembler = directory / "ago_bench_weights.S"
-    weights = directory / f"{artifact.name}.weights"
-    assembler.write_text(incbin_text(artifact.name, weights.as_posix()), encoding="utf-8")
-    return [*main, model, assembler]
-
-
-def _bench_model_source(artifact: Artifact, embed_weights: bool) -> str:
-    """C that describes the model to `ago_bench_main.c`."""
-
-    def table(role: str, infos: tuple[TensorInfo, ...]) -> str:
-        rows = "".join(
-            f"    {{{macro}_NAME, {macro}_BYTES, {int(info.dtype == 'f32')}}},\n"
-            for macro, info in (
-                (f"{prefix}_{role}_{number}", info) for number, info in enumerate(infos)
-            )
-        )
-        name = f"{role.lower()}s"
-        return f"static const ago_bench_tensor {name}[] = {{\n{rows}    {{NULL, 0u, 0}},\n}};\n"
-
-    name, prefix = artifact.name, artifact.name.upper()
-    weights = f"{name}_weights" if embed_weights and artifact.weights else "NULL"
-    return (
-        f'#include "{name}.h"\n#include "ago_bench.h"\n\n'
-        f"{table('INPUT', artifact.inputs)}{table('OUTPUT', artifact.outputs)}\n"
-        "const ago_bench_model ago_bench = {\n"
-        f'    "{name}", {name}_init, {name}_run, {name}_step, {prefix}_STEPS,\n'
-        f"    {name}_error_text,\n"
-        f"    inputs, {prefix}_INPUTS, outputs, {prefix}_OUTPUTS,\n"
-        f"    {weights}, {prefix}_WEIGHTS_BYTES, {prefix}_WORKSPACE_BYTES,\n"
-        "};\n"
-    )
+_LINKS: Mapping[BinaryKind, Callable[[_Compiled, Path], None]] = {
+    "shared": _link_library,
+    "executable": _link_program,
+}
+"""How each kind of binary is made of a model's object files."""

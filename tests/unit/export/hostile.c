@@ -66,7 +66,10 @@ static void misuse_init(const unsigned char *weights, unsigned char *workspace) 
         memcpy(moved + by, weights, size);
         EXPECT(little_init(&net, moved + by, size, workspace, room), AGO_ERROR_ALIGNMENT);
     }
-    EXPECT(little_run(&net, NULL, NULL), AGO_ERROR_CONTEXT); /* no context after an error */
+    /* After an error there is no context, even where there was one before. */
+    EXPECT(little_init(&net, weights, size, workspace, room), AGO_OK);
+    EXPECT(little_init(&net, NULL, size, workspace, room), AGO_ERROR_NULL);
+    EXPECT(little_run(&net, NULL, NULL), AGO_ERROR_CONTEXT);
     free(moved);
 }
 

@@ -11,7 +11,7 @@ from ago.frontend import GraphBuilder
 from ago.options import Options
 from ago.pipeline import compile_graph
 from ago.runtime.artifact import TensorInfo
-from ago.runtime.build import build, build_library_and_program
+from ago.runtime.build import build, build_kinds
 from ago.runtime.device import run_emulated, run_program
 from ago.runtime.store import read_artifact, write_artifact
 from ago.runtime.verify import random_inputs
@@ -77,7 +77,7 @@ def test_the_emulator_runs_them(tmp_path):
 def test_the_benchmark_program_runs_them(tmp_path):
     artifact = compile_graph(graph(), Options(resolve_target("host"))).artifact
     program = tmp_path / "bench"
-    build_library_and_program(artifact, tmp_path / "m.so", program)
+    build_kinds(artifact, {"shared": tmp_path / "m.so", "executable": program})
     check(run_program(artifact, program, FEEDS).outputs)
 
 
