@@ -58,9 +58,10 @@ def play_command(request: Request, node: str | None, step: int | None, out: Path
         raise click.UsageError("choose a step with --node or --step")
     if out is not None and not out.parent.is_dir():
         raise click.UsageError(f"--out: there is no directory {out.parent}")
-    graph, subgraph, index = find_step(request, node, step)
-    naive = lower_nodes(graph, subgraph.nodes, subgraph.outputs, f"step_{index}").program
-    click.echo(f"step {index}: {subgraph}", err=True)
+    found = find_step(request, node, step)
+    nodes, outputs = found.subgraph.nodes, found.subgraph.outputs
+    naive = lower_nodes(found.graph, nodes, outputs, f"step_{found.number}").program
+    click.echo(f"step {found.number}: {found.subgraph}", err=True)
     try:
         schedule = _play(naive, request.options.target)
     except QuitRequest:

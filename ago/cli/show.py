@@ -84,11 +84,12 @@ def show_command(
     elif node is None and step is None:
         _show_all(request, after, print_after)
     else:
-        graph, subgraph, index = find_step(request, node, step)
+        found = find_step(request, node, step)
+        name = f"step_{found.number}"
         kernel = compile_subgraph(
-            graph, subgraph, f"step_{index}", request.options, {}, known=request.known
+            found.graph, found.subgraph, name, request.options, {}, found.watch, request.known
         )
-        _show_kernels(request, after, print_after, [(index, kernel)])
+        _show_kernels(request, after, print_after, [(found.number, kernel)])
 
 
 def _graph_text(request: Request, after: str) -> str:

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import click
 
 from ago.cli.arguments import Request
 from ago.errors import InputError
+from ago.inspection import Watch, watch_from_environment
 from ago.ir.graph import Graph
-from ago.ir.lowering import require_lowerings
-from ago.partition import (
-    DEFAULT_PARTITIONER,
-    Subgraph,
-    find_partitioner,
-    order_for_memory,
-    strip_views,
-)
-from ago.pipeline import run_passes
+from ago.partition import Subgraph, order_for_memory, strip_views
+from ago.pipeline import cut_graph
 
 _OPTIONS = (
     click.option("--node", help="Only the step that computes this node (or value) of the graph."),
@@ -36,7 +31,24 @@ def step_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def find_step(request: Request, node: str | None, step: int | None) -> tuple[Graph, Subgraph, int]:
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a model.
+
+    Attributes:
+        graph: The graph after all passes.
+        subgraph: Its part that the step computes.
+        number: Of the step.
+        watch: Whom the environment has watch its compilation; None for nobody.
+    """
+
+    graph: Graph
+    subgraph: Subgraph
+    number: int
+    watch: Watch | None
+
+
+def find_step(request: Request, node: str | None, step: int | None) -> Step:
     """The chosen step of a model.
 
     Args:
@@ -44,21 +56,18 @@ def find_step(request: Request, node: str | None, step: int | None) -> tuple[Gra
         node: Name of a node or value, or None.
         step: Number of a step, where `node` is None.
 
-    Returns:
-        The graph after all passes, the step's subgraph and its number.
-
     Raises:
         UsageError: Both are given.
         InputError: There is no such step; the message names similar nodes.
     """
     if node is not None and step is not None:
         raise click.UsageError("--node and --step both choose a step: give one of them")
-    graph = run_passes(request.load(), request.options.target)
-    require_lowerings(graph.nodes)
-    whole = strip_views(graph, find_partitioner(DEFAULT_PARTITIONER)(graph))
-    steps = order_for_memory(graph, whole).subgraphs
-    index = _step_of_node(steps, node) if node is not None else _checked(steps, step)
-    return graph, steps[index], index
+    model = request.load()
+    watch = watch_from_environment(model.name)
+    graph, partition = cut_graph(model, request.options.target, None, watch)
+    steps = order_for_memory(graph, strip_views(graph, partition)).subgraphs
+    number = _step_of_node(steps, node) if node is not None else _checked(steps, step)
+    return Step(graph, steps[number], number, watch)
 
 
 def _step_of_node(steps: Sequence[Subgraph], name: str) -> int:

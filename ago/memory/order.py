@@ -12,6 +12,10 @@ from dataclasses import dataclass
 BEAM = 64
 """Partial orders kept of each length: the search is exact where there are no more."""
 
+MOST_STEPS = 2048
+"""Steps from the partial orders of one length to the next: of many independent branches, those of
+the lowest orders."""
+
 MOST_TASKS = 300
 """Longer lists keep the order they have."""
 
@@ -93,8 +97,13 @@ def _search(tasks: Sequence[Task], sizes: Mapping[str, int]) -> tuple[int, ...]:
     states = [_State()]
     for _ in tasks:
         reached: dict[int, _State] = {}
+        tried = 0
         for state in states:
-            for task in memory.ready(state.done):
+            if tried >= MOST_STEPS:
+                break
+            ready = memory.ready(state.done)
+            tried += len(ready)
+            for task in ready:
                 found = memory.after(state, task)
                 known = reached.get(found.done)
                 if known is None or found.peak < known.peak:

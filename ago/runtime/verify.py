@@ -187,10 +187,15 @@ def verify_net(net: Net, anatomy: Anatomy, inputs: Mapping[str, Array]) -> Verif
 def relative_error(got: Array, expected: Array) -> float:
     """Largest absolute difference over the largest absolute value; infinite if finiteness differs.
 
+    Integers and bools are right or wrong, as an index is: theirs is the share of elements that
+    differ.
+
     Args:
         got: Computed values.
-        expected: Reference of the same shape; integers and bools count as numbers.
+        expected: Reference of the same shape.
     """
+    if expected.dtype.kind in "biu":
+        return float(np.mean(got != expected)) if expected.size else 0.0
     got, expected = got.astype(np.float64), expected.astype(np.float64)
     same = np.isnan(got) == np.isnan(expected)
     infinite = np.isinf(expected)

@@ -57,7 +57,7 @@ def fold_storage(program: Program, buffer: str, dimension: int, loop: str) -> Pr
         (3, 4)
     """
     old = next((b for b in program.buffers if b.name == buffer), None)
-    if old is None or not 0 <= dimension < len(old.shape):
+    if old is None or dimension not in range(len(old.shape)):
         raise refuse("unknown-buffer", program, f"no dimension {dimension} of a buffer {buffer!r}")
     if old.scope in {"input", "output", "constant"}:
         raise refuse("not-intermediate", program, f"{buffer} is an {old.scope}")

@@ -9,7 +9,7 @@ from ago.ir.index import Index, as_index, var, variables
 from ago.ir.nest import Buffer, For, If, Leaf, Packing, Reduce, Stmt, leaves, rewrite, uses_buffer
 from ago.ir.program import Program
 from ago.ir.value import Condition, Const, Load, Select, Value, loads
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_names
 from ago.schedule.tree import find_path, hoisted, map_leaf, ranges_of, unused
 
 Path = tuple[For | If, ...]
@@ -55,6 +55,7 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
         raise refuse("unknown-buffer", program, f"no buffer is called {buffer!r}")
     if source.scope != "constant":
         raise refuse("not-constant", program, f"{buffer} is an {source.scope}")
+    require_names(program, loops, f"pack of {buffer}")
     if len(set(loops)) != len(loops):
         raise refuse("repeated-loop", program, f"pack of {buffer} for {', '.join(loops)}")
     access = _only_access(program, buffer)

@@ -64,7 +64,8 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
         raise refuse("not-serial", program, f"{loop} is {old.kind}", loop=loop)
     constant_extent(program, old)
     first, last = old.lo.const, old.hi.const
-    if not (old.lo.is_constant and first <= lo < hi <= last):
+    whole = type(lo) is int and type(hi) is int
+    if not (whole and old.lo.is_constant and first <= lo < hi <= last):
         message = f"interior [{lo}, {hi}) of {loop}, which runs over [{old.lo}, {old.hi})"
         raise refuse("bad-range", program, message, loop=loop)
     if (lo, hi) != (first, last):

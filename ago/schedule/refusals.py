@@ -122,3 +122,14 @@ def require_factor(program: Program, factor: int, message: str, *, loop: str | N
     """
     if type(factor) is not int or factor < 1:
         raise refuse("bad-factor", program, message, loop=loop)
+
+
+def require_names(program: Program, loops: object, what: str) -> None:
+    """Check that `loops` is a list of names, before someone looks for them.
+
+    Raises:
+        ScheduleError: `unknown-loop`.
+    """
+    if not isinstance(loops, list | tuple) or not all(isinstance(name, str) for name in loops):
+        message = f"{what} takes a list of loops' names, not {loops!r}"
+        raise refuse("unknown-loop", program, message)

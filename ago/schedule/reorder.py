@@ -9,7 +9,7 @@ from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Leaf, Reduce, Stmt, with_body
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
-from ago.schedule.refusals import refuse
+from ago.schedule.refusals import refuse, require_names
 from ago.schedule.tree import carried, find_path, moves_data, replace_last
 
 
@@ -50,6 +50,7 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
         >>> loop_names(reorder(matmul(4, 6, 5), ["C.k", "C.i"]))
         ('C.k', 'C.j', 'C.i')
     """
+    require_names(program, loops, "reorder")
     if len(set(loops)) != len(loops):
         raise refuse("repeated-loop", program, f"reorder of {', '.join(loops)}")
     if not loops:

@@ -88,7 +88,7 @@ def transform_layout(program: Program, buffer: str, layout: str) -> Program:
 
 
 def _parse(program: Program, buffer: Buffer, layout: str) -> tuple[_Dimension, ...]:
-    left, arrow, right = layout.partition("->")
+    left, arrow, right = str(layout).partition("->")
     names = left.split()
     if not arrow or len(set(names)) != len(names) or len(names) != len(buffer.shape):
         message = f"{layout!r} does not name {len(buffer.shape)} dimensions, an arrow, and new ones"

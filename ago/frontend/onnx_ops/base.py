@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -199,6 +199,8 @@ class Expansion:
         return value
 
 
+T = TypeVar("T")
+
 Translator: TypeAlias = Callable[[RawNode, Context], Canonical | Expansion]
 
 
@@ -220,10 +222,7 @@ def int_attr(node: RawNode, name: str, default: int) -> int:
     Raises:
         ModelError: If the file gives something else.
     """
-    value = node.attrs.get(name, default)
-    if not isinstance(value, int):
-        raise ModelError(f"attribute {name!r} must be an integer, not {value!r}")
-    return value
+    return _checked(name, node.attrs.get(name, default), int, "an integer")
 
 
 def float_attr(node: RawNode, name: str, default: float) -> float:
@@ -232,10 +231,7 @@ def float_attr(node: RawNode, name: str, default: float) -> float:
     Raises:
         ModelError: If the file gives something else.
     """
-    value = node.attrs.get(name, default)
-    if not isinstance(value, int | float):
-        raise ModelError(f"attribute {name!r} must be a number, not {value!r}")
-    return float(value)
+    return float(_checked(name, node.attrs.get(name, default), (int, float), "a number"))
 
 
 def str_attr(node: RawNode, name: str, default: str) -> str:
@@ -244,10 +240,7 @@ def str_attr(node: RawNode, name: str, default: str) -> str:
     Raises:
         ModelError: If the file gives something else.
     """
-    value = node.attrs.get(name, default)
-    if not isinstance(value, str):
-        raise ModelError(f"attribute {name!r} must be a string, not {value!r}")
-    return value
+    return _checked(name, node.attrs.get(name, default), str, "a string")
 
 
 def ints_attr(node: RawNode, name: str) -> tuple[int, ...] | None:
@@ -256,12 +249,7 @@ def ints_attr(node: RawNode, name: str) -> tuple[int, ...] | None:
     Raises:
         ModelError: If the file gives something else.
     """
-    value = node.attrs.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, tuple) or not all(isinstance(item, int) for item in value):
-        raise ModelError(f"attribute {name!r} must be a list of integers, not {value!r}")
-    return value
+    return _list_attr(node, name, int, "integers")
 
 
 def floats_attr(node: RawNode, name: str) -> tuple[float, ...] | None:
@@ -270,12 +258,8 @@ def floats_attr(node: RawNode, name: str) -> tuple[float, ...] | None:
     Raises:
         ModelError: If the file gives something else.
     """
-    value = node.attrs.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, tuple) or not all(isinstance(item, int | float) for item in value):
-        raise ModelError(f"attribute {name!r} must be a list of numbers, not {value!r}")
-    return tuple(float(item) for item in value)
+    found = _list_attr(node, name, (int, float), "numbers")
+    return None if found is None else tuple(map(float, found))
 
 
 def strs_attr(node: RawNode, name: str) -> tuple[str, ...] | None:
@@ -284,11 +268,25 @@ def strs_attr(node: RawNode, name: str) -> tuple[str, ...] | None:
     Raises:
         ModelError: If the file gives something else.
     """
+    return _list_attr(node, name, str, "strings")
+
+
+def _checked(name: str, value: object, kind: type[T] | tuple[type[T], ...], what: str) -> T:
+    """`value`, which the attribute `name` has, if it is of some type."""
+    if not isinstance(value, kind):
+        raise ModelError(f"attribute {name!r} must be {what}, not {value!r}")
+    return value
+
+
+def _list_attr(
+    node: RawNode, name: str, kind: type[T] | tuple[type[T], ...], what: str
+) -> tuple[T, ...] | None:
+    """An attribute that is a list of some type, or None where the file gives none."""
     value = node.attrs.get(name)
     if value is None:
         return None
-    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
-        raise ModelError(f"attribute {name!r} must be a list of strings, not {value!r}")
+    if not isinstance(value, tuple) or not all(isinstance(item, kind) for item in value):
+        raise ModelError(f"attribute {name!r} must be a list of {what}, not {value!r}")
     return value
 
 

@@ -83,3 +83,16 @@ def test_contradictions_are_usage_errors(invoke, model: Path, args: tuple[str, .
     result = invoke("show", model, "--dim", "batch=1", *args)
     assert result.exit_code == 2
     assert "Usage: " in result.stderr
+
+
+def test_a_single_step_is_watched_as_the_environment_asks(
+    invoke, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGO_DUMP", str(tmp_path))
+    monkeypatch.setenv("AGO_DEBUG", "1")
+    result = invoke("show", model, "--dim", "batch=1", "--after", "nest", "--step", "0")
+    assert result.stderr.startswith("ago: eliminate_identities: ")
+    names = {path.name for path in tmp_path.rglob("*.*")}
+    assert any("partition" in name for name in names)
+    assert any("step_0" in name for name in names)
+    assert not any("step_1" in name for name in names)

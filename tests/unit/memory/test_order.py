@@ -79,3 +79,15 @@ def test_where_no_order_is_better_the_given_one_stays():
 def test_long_lists(count):
     chain = [Task((f"t{k}",), (f"t{k - 1}",) if k else ()) for k in range(count)]
     assert lowest_peak(chain, {f"t{k}": 8 for k in range(count)}) == tuple(range(count))
+
+
+def test_many_independent_branches_are_ordered_too():
+    """Of more branches than are looked at together, the lowest orders still run one by one."""
+    pairs = range(100)
+    tasks = [Task((f"wide{k}",), ("x",)) for k in pairs]
+    tasks += [Task((f"narrow{k}",), (f"wide{k}",)) for k in pairs]
+    sizes = {f"wide{k}": 100 for k in pairs} | {f"narrow{k}": 10 for k in pairs}
+    order = lowest_peak(tasks, sizes)
+    assert is_valid(tasks, order)
+    assert peak_of(tasks, sizes, range(len(tasks))) == 10_010
+    assert peak_of(tasks, sizes, order) == 110

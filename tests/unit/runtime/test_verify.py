@@ -174,3 +174,17 @@ def test_a_wrong_workspace_plan_is_told_from_wrong_steps(monkeypatch):
 )
 def test_errors_are_relative_to_the_largest_value(got, expected, error):
     assert relative_error(np.array(got, np.float32), np.array(expected)) == error
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got", "expected", "error"),
+    [
+        (np.int64, [2**53, 7], [2**53 + 1, 7], 0.5),
+        (np.int64, [10**6, 10**6], [10**6, 10**6 + 1], 0.5),
+        (np.uint8, [1, 2, 3, 4], [1, 2, 3, 4], 0.0),
+        (np.bool_, [True, False], [True, True], 0.5),
+        (np.int32, [], [], 0.0),
+    ],
+)
+def test_integers_and_bools_are_right_or_wrong(dtype, got, expected, error):
+    assert relative_error(np.array(got, dtype), np.array(expected, dtype)) == error

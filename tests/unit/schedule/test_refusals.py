@@ -21,6 +21,7 @@ from ago.schedule.chooser import ReplayChooser
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
 from ago.schedule.divide_axis import divide_axis
+from ago.schedule.fold_storage import fold_storage
 from ago.schedule.inline import inline
 from ago.schedule.pack import pack
 from ago.schedule.peel import partition_loop, peel
@@ -31,6 +32,7 @@ from ago.schedule.specialize import specialize
 from ago.schedule.split import split
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Instruction, Schedule, Trace
+from ago.schedule.transform_layout import transform_layout
 from tests.support.placement_refusals import CASES as PLACEMENT
 from tests.support.refused import Case
 from tests.support.subgraphs import (
@@ -130,6 +132,9 @@ CASES = [
     Case("unknown-loop", partial(split, MATMUL, None, 2)),
     Case("unknown-loop", partial(split, split(MATMUL, "C.j", 2), "C.j", 2)),
     Case("unknown-loop", partial(reorder, MATMUL, ["C.i", "C.z"])),
+    Case("unknown-loop", partial(reorder, MATMUL, "C.i")),
+    Case("unknown-loop", partial(reorder, MATMUL, None)),
+    Case("unknown-loop", partial(pack, MATMUL, "B", [["C.j"]])),
     Case("unknown-loop", partial(compute_at, RELU, "C", "R.z")),
     Case("unknown-loop", partial(store_at, RELU, "C", "R.z")),
     Case("unknown-loop", partial(unroll, MATMUL, "C.z")),
@@ -348,3 +353,21 @@ for i, j in grid(2, 3):
         C[i, j] += A[i, k] * B[k, j]
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("primitive", "args", "code"),
+    [
+        (fold_storage, ("C", None, "R.i"), "unknown-buffer"),
+        (fold_storage, ("C", "0", "R.i"), "unknown-buffer"),
+        (partition_loop, ("R.i", None, 2), "bad-range"),
+        (partition_loop, ("R.i", 0, "2"), "bad-range"),
+        (partition_loop, ("R.i", 0, 2.0), "bad-range"),
+        (transform_layout, ("C", None), "bad-layout"),
+        (transform_layout, ("C", ["i", "j"]), "bad-layout"),
+    ],
+)
+def test_arguments_of_other_types_are_refused_by_name(primitive, args, code) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        primitive(RELU, *args)
+    assert caught.value.code == code
