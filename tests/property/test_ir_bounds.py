@@ -140,7 +140,7 @@ def test_what_prove_says_is_so(condition, guards, limits):
 
 @given(indices(NAMES), st.lists(indices(NAMES), max_size=2), nests())
 def test_never_negative_is_never_wrong(index, guards, loops):
-    if never_negative(index, loops, loop_ranges(loops), tuple(guards)):
+    if never_negative(index, loops, tuple(guards)):
         for point in iterations(loops, {}):
             if all(evaluate(guard, point) >= 0 for guard in guards):
                 assert evaluate(index, point) >= 0
@@ -158,5 +158,5 @@ def test_balanced_tiles_are_proved_to_stay_inside(extent, tiles):
         For("i", as_index(0), size, "serial", ()),
     )
     index = tile * quotient + minimum(tile, longer) + var("i")
-    assert never_negative(extent - 1 - index, loops, loop_ranges(loops))
-    assert not never_negative(extent - 2 - index, loops, loop_ranges(loops))
+    assert never_negative(extent - 1 - index, loops)
+    assert not never_negative(extent - 2 - index, loops)

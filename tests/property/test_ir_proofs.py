@@ -7,7 +7,6 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ago.ir.bounds import loop_ranges
 from ago.ir.index import Index, as_index, evaluate, maximum, minimum, var
 from ago.ir.proofs import never_negative
 from tests.support.programs import loop
@@ -41,8 +40,6 @@ def test_what_is_proved_holds_everywhere(index: Index, known: list[Index]) -> No
     ]
     inside = [p for p in points if all(evaluate(fact, p) >= 0 for fact in known)]
     lowest = min((evaluate(index, p) for p in inside), default=0)
-    if never_negative(index, loops, loop_ranges(loops), tuple(known)):
+    if never_negative(index, loops, tuple(known)):
         assert lowest >= 0
-    assert not inside or not never_negative(
-        index - lowest - 1, loops, loop_ranges(loops), tuple(known)
-    )
+    assert not inside or not never_negative(index - lowest - 1, loops, tuple(known))
