@@ -34,19 +34,21 @@ class Contest:
     Attributes:
         default: Seconds of its steps with their default schedules.
         tuned: Seconds of its steps with the schedules that won, in place.
-        withdrawn: The records of schedules that won alone but not in place, with the times that
-            they deserve: those of the defaults, times what they take longer in place.
+        records: Of the schedules that won alone, with the times that they deserve: those of the
+            defaults, times what they take more or less in place; and of the defaults.
+        withdrawn: How many of them do not win in place.
     """
 
     default: float
     tuned: float
-    withdrawn: tuple[Record, ...]
+    records: tuple[Record, ...]
+    withdrawn: int
 
     def __str__(self) -> str:
         gain = self.default / self.tuned - 1.0 if self.tuned else 0.0
         times = f"{1e3 * self.default:.3f} → {1e3 * self.tuned:.3f} ms ({gain:+.1%})"
-        lost = len(self.withdrawn)
-        return f"in place, one after the other: {times}" + (f", {lost} withdrawn" if lost else "")
+        lost = f", {self.withdrawn} schedules withdrawn" if self.withdrawn else ""
+        return f"in place, one after the other: {times}{lost}"
 
 
 def contest(
@@ -73,17 +75,19 @@ def contest(
     tuned = compile_graph(graph, options, partitioner, progress, winners.get)
     nets = [_open(compilation, progress) for compilation in (default, tuned)]
     before, after = fastest_steps(nets, ROUNDS)
-    withdrawn = []
-    taken = sum(before)
+    taken, withdrawn = sum(before), 0
+    records: list[Record] = []
     for key, steps in _steps(tuned, options, winners).items():
         old, new = (sum(times[step] for step in steps) for times in (before, after))
-        if new < old * (1.0 - LEAST_GAIN):
-            taken += new - old
-            continue
         base, record = chosen[key]
         assert base.seconds is not None
-        withdrawn.append(replace(record, seconds=base.seconds * max(1.0, new / old)))
-    return Contest(sum(before), taken, tuple(withdrawn))
+        timed = replace(record, seconds=base.seconds * new / old, level=2)
+        records += [replace(base, level=2), timed]
+        if new < old * (1.0 - LEAST_GAIN):
+            taken += new - old
+        else:
+            withdrawn += 1
+    return Contest(sum(before), taken, tuple(records), withdrawn)
 
 
 def _steps(

@@ -47,10 +47,13 @@ MIGRATIONS: tuple[str, ...] = (
     "CREATE INDEX trial_by_time ON trial (task, seconds);",
     # One machine measures a candidate once: what a resumed or merged session repeats is dropped.
     "CREATE UNIQUE INDEX trial_once ON trial (task, host, decisions);",
+    "ALTER TABLE trial ADD COLUMN level INTEGER NOT NULL DEFAULT 0;",
 )
 """What makes a file of version `n` one of version `n + 1`; the version is SQLite's user_version."""
 
-_COLUMNS = "workload, features, space, decisions, trace, status, seconds, spread, reason, host"
+_COLUMNS = (
+    "workload, features, space, decisions, trace, status, seconds, spread, reason, host, level"
+)
 _SELECT = f"SELECT {_COLUMNS} FROM trial JOIN task ON task.id = trial.task"
 
 
@@ -181,7 +184,7 @@ class Database:
         """Remove all but the fastest records of each task.
 
         Args:
-            keep: How many to keep of each; failures go first.
+            keep: How many to keep of each; failures go first, then what was timed once only.
 
         Returns:
             How many were removed.
@@ -189,8 +192,8 @@ class Database:
         with self._transaction():
             removed = self._connection.execute(
                 "DELETE FROM trial WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
-                "(PARTITION BY task ORDER BY seconds IS NULL, seconds, id) AS place FROM trial) "
-                "WHERE place > ?)",
+                "(PARTITION BY task ORDER BY seconds IS NULL, level DESC, seconds, id) AS place "
+                "FROM trial) WHERE place > ?)",
                 (keep,),
             ).rowcount
             self._connection.execute("DELETE FROM task WHERE id NOT IN (SELECT task FROM trial)")
@@ -214,9 +217,9 @@ class Database:
         )
         return self._connection.execute(
             "INSERT OR IGNORE INTO trial "
-            "(task, decisions, trace, status, seconds, spread, reason, host) VALUES ("
+            "(task, decisions, trace, status, seconds, spread, reason, host, level) VALUES ("
             "(SELECT id FROM task WHERE workload = ? AND features = ? AND space = ?), "
-            "?, ?, ?, ?, ?, ?, ?)",
+            "?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *key,
                 decisions_text(record.decisions),
@@ -226,13 +229,14 @@ class Database:
                 record.spread,
                 record.reason,
                 record.host,
+                record.level,
             ),
         ).rowcount
 
     def _replace(self, record: Record) -> None:
         self._connection.execute(
-            "UPDATE trial SET trace = ?, status = ?, seconds = ?, spread = ?, reason = ? "
-            "WHERE host = ? AND decisions = ? AND task = "
+            "UPDATE trial SET trace = ?, status = ?, seconds = ?, spread = ?, reason = ?, "
+            "level = ? WHERE host = ? AND decisions = ? AND task = "
             "(SELECT id FROM task WHERE workload = ? AND features = ? AND space = ?)",
             (
                 record.trace,
@@ -240,6 +244,7 @@ class Database:
                 record.seconds,
                 record.spread,
                 record.reason,
+                record.level,
                 record.host,
                 decisions_text(record.decisions),
                 record.key.workload,
@@ -283,11 +288,13 @@ class Database:
         return int(version)
 
 
-def _record(row: tuple[str, str, int, str, str, Status, float | None, float, str, str]) -> Record:
-    workload, features, space, decisions, trace, status, seconds, spread, reason, host = row
+def _record(
+    row: tuple[str, str, int, str, str, Status, float | None, float, str, str, int],
+) -> Record:
+    workload, features, space, decisions, trace, status, seconds, spread, reason, host, level = row
     values = {key: plain(value) for key, value in json.loads(decisions).items()}
     key = TaskKey(workload, features, space)
-    return Record(key, values, trace, status, seconds, spread, reason, host)
+    return Record(key, values, trace, status, seconds, spread, reason, host, level)
 
 
 def _parsed(lines: Iterable[str]) -> Iterator[Record]:

@@ -47,10 +47,11 @@ def best_known(database: Database, host: str | None = None) -> Known:
 
 
 def preferred(records: Iterable[Record], host: str | None = None) -> Record | None:
-    """The fastest of a task's records, if it is faster than the first by `LEAST_GAIN`.
+    """The fastest of a task's best known records, if it beats the first by `LEAST_GAIN`.
 
     Times of different machines are never compared. The first record of a machine is the default
-    schedule's, for which ties are decided.
+    schedule's, for which ties are decided. Where schedules were timed again beside it, one that was
+    timed once only does not count: it may have been lucky.
 
     Args:
         records: Of one task, in the order in which they were measured.
@@ -67,7 +68,9 @@ def preferred(records: Iterable[Record], host: str | None = None) -> Record | No
         return None
     most = max(by_host, key=lambda name: len(by_host[name]))
     timed = by_host[host if host in by_host else most]
-    first, fastest = timed[0], min(timed, key=lambda r: r.seconds or 0.0)
+    first, level = timed[0], max(record.level for record in timed)
+    known = [first, *(record for record in timed if record.level == level)]
+    fastest = min(known, key=lambda r: r.seconds or 0.0)
     assert first.seconds is not None
     assert fastest.seconds is not None
     return fastest if fastest.seconds < first.seconds * (1.0 - LEAST_GAIN) else first

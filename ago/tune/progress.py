@@ -103,6 +103,10 @@ class TaskResult:
         """Seconds of the chosen schedule."""
         return self.default if self.chosen is None else self.chosen.seconds or 0.0
 
+    def known(self, record: Record) -> Record:
+        """The task's record of the same decisions."""
+        return next(r for r in self.records if r.decisions == record.decisions)
+
     @property
     def changes(self) -> Mapping[str, tuple[Decision | None, Decision | None]]:
         """Decisions that are not the default's, each with the default's value and its own."""
@@ -174,13 +178,18 @@ class Result:
         return sum(task.task.uses * task.best for task in self.tasks)
 
     @property
-    def winners(self) -> dict[TaskKey, tuple[Record, Record]]:
-        """The record of the default and the chosen one of each task where those are two."""
-        return {
-            task.task.key: (task.records[0], task.chosen)
-            for task in self.tasks
-            if task.chosen is not None and task.changes
-        }
+    def challenges(self) -> dict[TaskKey, tuple[Record, Record]]:
+        """What must be timed in place: the default's record and that of another schedule, by task.
+
+        All schedules that are to be used are among them; there are none where each of them was
+        timed in place before.
+        """
+        found = {}
+        for task in self.tasks:
+            fastest = preferred([replace(r, level=min(r.level, 1)) for r in task.records])
+            if fastest is not None and fastest.decisions != task.records[0].decisions:
+                found[task.task.key] = (task.records[0], task.known(fastest))
+        return found if any(record.level < 2 for _, record in found.values()) else {}
 
     def revised(self, records: Iterable[Record]) -> Result:
         """The result with better times of some records."""

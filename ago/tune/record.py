@@ -63,6 +63,8 @@ class Record:
         spread: Half the spread of repeated times over their median, 0.02 for 2 %.
         reason: Why it failed; empty if it did not.
         host: The machine that ran it, for people.
+        level: How well it is known beside the default schedule: 0 measured once, among others; 1
+            timed again beside it; 2 timed in place, in a network.
     """
 
     key: TaskKey
@@ -73,6 +75,7 @@ class Record:
     spread: float = 0.0
     reason: str = ""
     host: str = ""
+    level: int = 0
 
     def __post_init__(self) -> None:
         if (self.status == "ok") != (self.seconds is not None):
@@ -92,6 +95,7 @@ class Record:
                 "spread": self.spread,
                 "reason": self.reason,
                 "host": self.host,
+                "level": self.level,
             }
         )
 
@@ -116,6 +120,7 @@ class Record:
                 float(data["spread"]),
                 str(data["reason"]),
                 str(data["host"]),
+                int(data.get("level", 0)),  # lines written before there was one have none
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"not a tuning record: {error!r}") from error

@@ -25,7 +25,7 @@ from ago.tune.scheduler import next_task
 from ago.tune.search import EVOLUTION, Decisions, Evolution, propose
 from ago.tune.task import Task
 from ago.tune.track import MOST_REPEATS, Track
-from ago.tune.trial import Job, Runner
+from ago.tune.trial import Runner
 
 _Batch = tuple[Track, Sequence[Decisions]]
 """Candidates of a task."""
@@ -141,12 +141,15 @@ class _Session:
         Until the fastest is one that was: so a candidate that was lucky once does not win, and
         times of different moments are not compared. Nothing is timed if nothing new was found.
         """
-        checked: set[tuple[str, str]] = set()
         for _ in range(_MOST_CHECKS if self._found else 0):
-            doubtful = [(t, again) for t in self._tracks if (again := _finalists(t, checked))]
+            doubtful = [(t, again) for t in self._tracks if (again := t.finalists(FINALISTS))]
             if not doubtful:
                 return
-            jobs = [job for track, again in doubtful for job in (track.job(), *again)]
+            jobs = [
+                job
+                for track, again in doubtful
+                for job in (track.job(), *(track.job(record.decisions) for record in again))
+            ]
             outcomes = iter(self._runner.run(jobs))
             for track, again in doubtful:
                 anchor, *measured = [next(outcomes) for _ in range(len(again) + 1)]
@@ -261,23 +264,3 @@ class _Session:
 def _without_default(track: Track, found: Sequence[Decisions]) -> list[Decisions]:
     text = decisions_text(track.default)
     return [decisions for decisions in found if decisions_text(decisions) != text]
-
-
-def _finalists(track: Track, checked: set[tuple[str, str]]) -> list[Job]:
-    """The fastest candidates of a task, unless the very fastest was timed again already.
-
-    Args:
-        track: The task.
-        checked: What was timed again, by task and decisions; what is returned is added.
-    """
-    if track.anchor is None:
-        return []
-    key, anchor = str(track.task.key), track.anchor
-    faster = [r for r in track.records[1:] if r.seconds is not None and r.seconds < anchor]
-    faster.sort(key=lambda record: record.seconds or 0.0)
-    texts = [(key, decisions_text(record.decisions)) for record in faster[:FINALISTS]]
-    if not texts or texts[0] in checked:
-        return []
-    new = [track.job(r.decisions) for r, t in zip(faster, texts, strict=False) if t not in checked]
-    checked.update(texts)
-    return new

@@ -143,11 +143,33 @@ class Track:
             if outcome.seconds is not None and self.anchor is not None:
                 yield Prediction(rank, outcome.seconds / self.anchor)
 
+    def finalists(self, count: int) -> list[Record]:
+        """What must be timed again beside the default: the fastest, unless the very fastest was.
+
+        Args:
+            count: How many of the fastest to look at.
+        """
+        if self.anchor is None:
+            return []
+        anchor = self.anchor
+        faster = [r for r in self.records[1:] if r.seconds is not None and r.seconds < anchor]
+        faster.sort(key=lambda record: record.seconds or 0.0)
+        if not faster or faster[0].level:
+            return []
+        return [record for record in faster[:count] if not record.level]
+
     def revise(self, outcomes: Sequence[Outcome], host: str) -> list[Record]:
-        """Replace times by better ones; returns the records as they are now."""
-        new = {decisions_text(o.decisions): o.record(self.task, host) for o in outcomes}
-        self.records = [new.get(decisions_text(r.decisions), r) for r in self.records]
-        return list(new.values())
+        """Replace times by those that were taken beside the default once more.
+
+        Returns:
+            The records that changed, the default's among them.
+        """
+        made = [replace(outcome.record(self.task, host), level=1) for outcome in outcomes]
+        first = self.records[0]
+        new = [replace(first, level=max(first.level, 1)), *made]
+        by_text = {decisions_text(record.decisions): record for record in new}
+        self.records = [by_text.get(decisions_text(r.decisions), r) for r in self.records]
+        return new
 
     def adjusted(self, outcomes: Sequence[Outcome], anchor: Outcome) -> list[Outcome]:
         """Outcomes as if the machine's clock were what it was when the default was first timed.

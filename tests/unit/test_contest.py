@@ -56,10 +56,11 @@ def test_a_schedule_that_loses_in_place_gets_the_time_it_deserves(
     monkeypatch.setattr(ago.contest, "fastest_steps", times)
     found = contest(network(), OPTIONS, chosen, one_by_one)
     assert (found.default, found.tuned) == (9.0, 7.5)
-    _, loser = list(chosen.values())[-1]
-    (withdrawn,) = found.withdrawn
-    assert withdrawn.decisions == loser.decisions
-    assert withdrawn.seconds == pytest.approx(3e-6 * 6 / 5)
+    assert found.withdrawn == 1
+    defaults, others = found.records[::2], found.records[1::2]
+    assert [r.decisions for r in defaults] == [base.decisions for base, _ in chosen.values()]
+    assert [r.seconds for r in others] == pytest.approx([3e-6 * 2.5 / 4, 3e-6 * 6 / 5])
+    assert {r.level for r in found.records} == {2}
 
 
 def test_a_tie_goes_to_the_default(
@@ -68,7 +69,7 @@ def test_a_tie_goes_to_the_default(
     monkeypatch.setattr(ago.contest, "fastest_steps", lambda nets, rounds: [[2.0] * 3, [1.99] * 3])
     found = contest(network(), OPTIONS, chosen, one_by_one)
     assert found.tuned == found.default
-    assert [r.seconds for r in found.withdrawn] == [3e-6, 3e-6]
+    assert found.withdrawn == 2
 
 
 def test_networks_are_timed_step_by_step(chosen: dict[TaskKey, tuple[Record, Record]]) -> None:

@@ -76,10 +76,10 @@ def test_without_intensive_fusion_it_is_another_task(task: Task) -> None:
     assert apart.key.workload == task.key.workload
 
 
-def timed(seconds: float | None, host: str = "a") -> Record:
+def timed(seconds: float | None, host: str = "a", level: int = 0) -> Record:
     key = TaskKey("0" * 16, "avx2x8")
     status = "crash" if seconds is None else "ok"
-    return Record(key, {"s/tile": str(seconds)}, "[]", status, seconds, host=host)
+    return Record(key, {"s/tile": str(seconds)}, "[]", status, seconds, host=host, level=level)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,8 @@ def timed(seconds: float | None, host: str = "a") -> Record:
         ([timed(2.0), timed(0.1, "b"), timed(1.5)], None, 1.5),  # the host with most records
         ([timed(2.0), timed(0.1, "b"), timed(1.5)], "b", 0.1),
         ([timed(2.0), timed(1.0)], "c", 1.0),
+        ([timed(2.0, level=1), timed(1.0), timed(1.5, level=1)], None, 1.5),  # 1.0 by luck
+        ([timed(2.0, level=2), timed(1.5, level=1), timed(2.1, level=2)], None, 2.0),
     ],
 )
 def test_which_record_is_preferred(

@@ -1,6 +1,7 @@
 """Sessions on made-up times: what is kept, resumed, checked, and never slower than the default."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,18 @@ def test_tuning_finds_a_faster_schedule_and_the_compiler_is_told(
     assert result.best < result.default
     known = best_known(database)
     assert [known(t.key) for t in tasks] == [t.chosen for t in result.tasks]
+
+
+def test_what_won_alone_is_to_be_timed_in_place_once(tasks: list[Task], database: Database) -> None:
+    result = tune(tasks, FakeRunner(), database, Budget(trials=40))
+    found = result.challenges
+    assert {key: record for key, (_, record) in found.items()} == {
+        t.task.key: t.chosen for t in result.tasks
+    }
+    assert {record.level for pair in found.values() for record in pair} == {1}
+    again = result.revised(replace(r, level=2) for pair in found.values() for r in pair)
+    assert again.challenges == {}
+    assert [t.chosen and t.chosen.level for t in again.tasks] == [2, 2]
 
 
 def test_each_outcome_is_recorded_before_the_next_proposal(
