@@ -57,6 +57,9 @@ from ago.tune.task import Task, distinct_tasks
 
 GraphPass = Callable[[Graph, Target], Graph]
 
+Made = dict[str, tuple[Scheduled, Function]]
+"""What has been made of each workload, by its key."""
+
 GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("eliminate_identities", lambda graph, target: eliminate_identities(graph)),
     ("fold_constants", lambda graph, target: fold_constants(graph)),
@@ -169,12 +172,12 @@ def compile_graph(
     target, watch = options.target, watch_from_environment(graph.name)
     graph, partition = cut_graph(graph, target, partitioner, watch)
     work = order_for_memory(graph, strip_views(graph, partition))
-    schedules: dict[str, Scheduled] = {}
+    made: Made = {}
     kernels: list[Kernel] = []
     for number, subgraph in enumerate(work.subgraphs):
         progress("scheduling", number, len(work.subgraphs))
         name = f"step_{number}"
-        kernels.append(compile_subgraph(graph, subgraph, name, options, schedules, watch, known))
+        kernels.append(compile_subgraph(graph, subgraph, name, options, made, watch, known))
     progress("scheduling", len(work.subgraphs), len(work.subgraphs))
     linked = link_model(graph, kernels, work.views, INTRINSICS[target.isa], target)
     return Compilation(graph, partition, tuple(kernels), linked.artifact, linked.places)
@@ -237,7 +240,7 @@ def compile_subgraph(
     subgraph: Subgraph,
     name: str,
     options: Options,
-    schedules: dict[str, Scheduled],
+    made: Made,
     watch: Watch | None = None,
     known: Known = nothing_known,
 ) -> Kernel:
@@ -248,26 +251,29 @@ def compile_subgraph(
         subgraph: Nodes of it.
         name: Of the C function.
         options: Target and more.
-        schedules: Schedules by workload key; equal workloads share them.
+        made: Schedules and functions by workload key; equal workloads share them.
         watch: Told of what was made.
         known: Asked for the schedule of the workload, which otherwise gets its default.
 
     Returns:
         The kernel.
     """
-    target, times = options.target, [time.perf_counter()]
+    target, label, times = options.target, str(subgraph), [time.perf_counter()]
     lowered = lower_nodes(graph, subgraph.nodes, subgraph.outputs, name)
     times.append(time.perf_counter())
     key = workload_key(lowered.program)
-    if key not in schedules:
-        schedules[key] = _schedule(lowered.program, str(subgraph), options, known)
-    scheduled = schedules[key].program.relabelled(lowered.program)
+    known_before = made.get(key)
+    found = known_before[0] if known_before else _schedule(lowered.program, label, options, known)
+    scheduled = found.program.relabelled(lowered.program)
     times.append(time.perf_counter())
-    function = emit_function(scheduled, target, INTRINSICS[target.isa])
+    if known_before:
+        function = known_before[1].relabelled(scheduled, target)
+    else:
+        function = emit_function(scheduled, target, INTRINSICS[target.isa])
+        made[key] = found, function
     times.append(time.perf_counter())
     if watch is not None:
-        _tell(watch, name, str(subgraph), (lowered.program, schedules[key], function.text), times)
-    found = schedules[key]
+        _tell(watch, name, label, (lowered.program, found, function.text), times)
     return Kernel(subgraph, lowered, found.trace, found.fusion, scheduled, function)
 
 

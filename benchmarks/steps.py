@@ -22,6 +22,7 @@ from ago.pipeline import Compilation
 from ago.runtime.build import build_cached
 from ago.runtime.library import Library, aligned_array, aligned_bytes
 from ago.runtime.native import load_native
+from ago.runtime.verify import random_inputs
 from ago.tune.machine import PeakProbe, batch_size
 from benchmarks.workloads import Workload, workload_of
 
@@ -71,10 +72,10 @@ class Model:
         weights = aligned_bytes(artifact.weights_image)
         workspace = aligned_array(max(artifact.workspace_bytes // 4, 1))
         workspace[:] = rng.standard_normal(workspace.shape)  # no denormals, no zero pages
-        inputs = [rng.standard_normal(i.shape).astype(np.float32) for i in artifact.inputs]
+        inputs = list(random_inputs(artifact.inputs, 0).values())
         outputs = [aligned_array(info.shape) for info in artifact.outputs]
         context = library.context(weights, workspace.view(np.uint8))
-        self._held = (library, context, weights, workspace, inputs, outputs)
+        self._held = (native, library, context, weights, workspace, inputs, outputs)
         self._context = ffi.cast("void *", library.address(context))
         self._tables = (
             ffi.new("void *[]", [ffi.cast("void *", a.ctypes.data) for a in inputs]),

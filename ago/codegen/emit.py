@@ -72,6 +72,17 @@ class Function:
         text = self.text.replace(self.signature, signature, 1)
         return replace(self, name=name, signature=signature, text=text)
 
+    def relabelled(self, program: Program, target: Target) -> Function:
+        """The function of an equal workload: its program's name, and nodes in the comment.
+
+        Args:
+            program: What `emit_function` would give the same code for.
+            target: What both are for.
+        """
+        function = self.renamed(program.name)
+        code = function.text[function.text.index(function.signature) :]
+        return replace(function, text=_comment(program, target) + code)
+
     def noted(self, note: str) -> Function:
         """The same function with one more line of comment at its start."""
         return replace(self, text=f"/* {note} */\n{self.text}")

@@ -16,6 +16,7 @@ from ago.partition import relay_style
 from ago.pipeline import Compilation, compile_graph
 from ago.target import TARGETS
 from tests.support.cases import merge
+from tests.support.compiled import emit
 from tests.support.graph_cases import GRAPH_CASES
 
 GRAPH, _ = merge(GRAPH_CASES[::2])
@@ -67,6 +68,18 @@ def test_equal_subgraphs_share_one_function():
     made = compiled(b.build(b.global_average_pool(x)))
     kernels = made.artifact.sources["chain_kernels.h"].count("AGO_HIDDEN void")
     assert kernels == len({str(k.scheduled.body) for k in made.kernels}) < len(made.kernels)
+
+
+def test_functions_of_equal_subgraphs_are_as_if_each_were_printed():
+    b = GraphBuilder("chain")
+    x = b.input("x", (1, 8, 7, 7))
+    for number in range(3):
+        x = b.relu(b.conv(x, np.ones((8, 8, 1, 1)), name=f"conv_{number}"))
+    made = compiled(b.build(b.global_average_pool(x)))
+    for number, kernel in enumerate(made.kernels[:3]):
+        text = kernel.function.text
+        assert text == emit(kernel.scheduled, "x86-64-v3").text
+        assert f"(node conv_{number})" in text
 
 
 def test_views_share_the_bytes_of_their_source():
