@@ -1,47 +1,51 @@
 """Fusion on and off, side by side: pairs of operators, blocks of networks, whole networks.
 
-Read `Ratio` and `compare_steps` first. Both ways take turns on the same core, each warmed by a call
-of its own; a ratio is the median over rounds, with the interval that holds the true median in 95 of
-100 runs.
+Read `Ratio` and `compare` first. Both ways take turns on the same core, each warmed by a call of
+its own; a ratio is the median over rounds, with the interval that holds the true median in 95 of
+100 runs. Where both ways are the same code nothing is timed.
 
-    python -m benchmarks.fusion MODEL.onnx ... [--instructions]
+    python -m benchmarks.fusion MODEL.onnx ... [--quick] [--journal FILE]
 
-writes the section "Fusion" of `benchmarks/RESULTS.md`.
+writes the section "Fusion" of `benchmarks/RESULTS.md`. With a journal, a run that was stopped goes
+on where it was.
 """
 
 from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
+import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-import numpy as np
 
 from ago.errors import AgoError
-from ago.frontend import GraphBuilder, Value, load
+from ago.frontend import load
 from ago.ir.graph import Graph
 from ago.options import Options
 from ago.partition import Partition, find_partitioner
-from ago.partition.partition import make_partition
 from ago.pipeline import Compilation, compile_graph
 from ago.target import TARGETS, Target, resolve_target
 from ago.tune.machine import batch_size
 from benchmarks.end_to_end import count_instructions
+from benchmarks.fusion_cases import CASES, middle_together
 from benchmarks.steps import Model
 from benchmarks.tables import RESULTS, markdown_table, pin, replace_section
 
 _ROUNDS = 15
-_INFERENCES = 6
+_QUICK_ROUNDS = 5
+_INFERENCES = 4
 _BATCH_SECONDS = 4e-4
-_SIZES = ((56, 32), (28, 96), (14, 384))
-_BATCHES = (1, 4)
+_LONG_SECONDS = 5e-3
+_SIZES = (224, 112, 56)
 
 _HEADER = ("fused / unfused", "95 % of", "fused, µs", "unfused, µs", "plan")
+_SAME = ("1", "same code", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +73,52 @@ class Ratio:
         return [f"{self.median:.3f}", interval, *times]
 
 
-def paired(fused: Callable[[], float], apart: Callable[[], float]) -> Ratio:
+@dataclass(slots=True)
+class Journal:
+    """The lines of tables that were measured, by what they are of; kept in a file if there is one.
+
+    Attributes:
+        path: JSON lines, one a line of a table; None keeps nothing.
+        rounds: Of each measurement.
+        known: What the file held, and what was added.
+    """
+
+    path: Path | None
+    rounds: int
+    known: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path is not None and self.path.exists():
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            self.known.update(tuple(json.loads(line)) for line in lines)
+
+    def line(self, key: str, measure: Callable[[], list[str]]) -> list[str]:
+        """The cells of a line: as they were measured, or measured now."""
+        if key not in self.known:
+            self.known[key] = measure()
+            click.echo(f"{key}: {' '.join(self.known[key][:2])}", err=True)
+            if self.path is not None:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([key, self.known[key]]) + "\n")
+        return self.known[key]
+
+
+def paired(fused: Callable[[], float], apart: Callable[[], float], rounds: int) -> Ratio:
     """Time two ways by turns.
 
     Args:
         fused: Seconds of one way.
         apart: Seconds of the other.
+        rounds: How often each.
     """
     samples = {"fused": fused, "apart": apart}
     times: dict[str, list[float]] = {name: [] for name in samples}
-    for number in range(_ROUNDS):
+    for number in range(rounds):
         for name in list(samples)[:: 1 if number % 2 else -1]:
             times[name].append(samples[name]())
     ratios = sorted(a / b for a, b in zip(times["fused"], times["apart"], strict=True))
-    reach = round(0.98 * len(ratios) ** 0.5)  # the binomial interval of a median
     middle = len(ratios) // 2
+    reach = min(round(0.98 * len(ratios) ** 0.5), middle)  # the binomial interval of a median
     return Ratio(
         ratios[middle],
         ratios[middle - reach],
@@ -94,9 +129,10 @@ def paired(fused: Callable[[], float], apart: Callable[[], float]) -> Ratio:
 
 
 def step_sample(model: Model, step: int) -> Callable[[], float]:
-    """Seconds of a step: the best of three batches after a call that warms the caches."""
+    """Seconds of a step: the best of some batches, each after a call that warms the caches."""
     times = batch_size(functools.partial(model.repeat, step), _BATCH_SECONDS)
-    return lambda: min(model.sample(step, times) for _ in range(3))
+    batches = 3 if model.sample(step, times) < _LONG_SECONDS else 1
+    return lambda: min(model.sample(step, times) for _ in range(batches))
 
 
 def network_sample(model: Model) -> Callable[[], float]:
@@ -118,117 +154,70 @@ def network_sample(model: Model) -> Callable[[], float]:
     return sample
 
 
-def conv(b: GraphBuilder, x: Value, kernel: int, filters: int, *, depthwise: bool = False) -> Value:
-    """A convolution with a clamp, weights that keep its results near one."""
-    channels = x.shape[1]
-    per_group = 1 if depthwise else channels
-    rng = np.random.default_rng(filters)
-    weight = rng.standard_normal((filters, per_group, kernel, kernel)) / (kernel * per_group**0.5)
-    group = channels if depthwise else 1
-    return b.relu6(b.conv(x, weight.astype(np.float32), pads=kernel // 2, group=group))
-
-
-def pointwise(b: GraphBuilder, x: Value) -> Value:
-    """1x1, as many channels as it reads."""
-    return conv(b, x, 1, x.shape[1])
-
-
-def depthwise(b: GraphBuilder, x: Value) -> Value:
-    """Depthwise 3x3."""
-    return conv(b, x, 3, x.shape[1], depthwise=True)
-
-
-def general(b: GraphBuilder, x: Value) -> Value:
-    """3x3."""
-    return conv(b, x, 3, x.shape[1])
-
-
-Layer = Callable[[GraphBuilder, Value], Value]
-
-PAIRS: dict[str, tuple[Layer, Layer]] = {
-    "depthwise → pointwise": (depthwise, pointwise),
-    "pointwise → depthwise": (pointwise, depthwise),
-    "pointwise → pointwise": (pointwise, pointwise),
-    "depthwise → depthwise": (depthwise, depthwise),
-    "3x3 → 3x3": (general, general),
-    "3x3 → pointwise": (general, pointwise),
-}
-
-
-def pair_graphs() -> Iterator[tuple[str, Graph]]:
-    """The paper's pairs, between steps that change the layout of what they read and write."""
-    for name, layers in PAIRS.items():
-        for size, channels in _SIZES:
-            for batch in _BATCHES:
-                b = GraphBuilder("pair")
-                y = b.relu(b.input("x", (batch, channels, size, size)))
-                for layer in layers:
-                    y = layer(b, y)
-                yield f"{name}, {channels} at {size}x{size}, batch {batch}", b.build(b.relu(y))
-
-
-def product_graphs() -> Iterator[tuple[str, Graph]]:
-    """Two matrix products one after the other."""
-    for rows, inner, middle in ((196, 64, 256), (784, 96, 384), (3136, 32, 128)):
-        b = GraphBuilder("products")
-        rng = np.random.default_rng(0)
-        x = b.input("x", (rows, inner))
-        first, second = (
-            rng.standard_normal(shape).astype(np.float32)
-            for shape in ((inner, middle), (middle, inner))
-        )
-        y = b.matmul(b.relu(b.matmul(x, first)), second)
-        yield f"matmul → matmul, {rows}x{inner}x{middle}x{inner}", b.build(y)
-
-
-def middle_together(graph: Graph) -> Partition:
-    """One subgraph of all nodes but the first and the last; of all if it begins with a product."""
-    complex_first = graph.nodes[0].op in ("MatMul", "Gemm")
-    ends = set() if complex_first else {graph.nodes[0].name, graph.nodes[-1].name}
-    names = [node.name for node in graph.nodes]
-    return make_partition(graph, {n: i if n in ends else -1 for i, n in enumerate(names)})
-
-
-def compile_both(
-    graph: Graph, target: Target, partitioner: Callable[[Graph], Partition]
-) -> tuple[Compilation, Compilation]:
-    """A graph with fusion and without."""
-    fused, apart = (
-        compile_graph(graph, Options(target, intensive_fusion=on), partitioner)
-        for on in (True, False)
-    )
-    return fused, apart
-
-
-def compare_steps(
-    both: tuple[Compilation, Compilation], count: int = 2
-) -> list[tuple[str, list[str]]]:
-    """Time each distinct step that holds several convolutions or matrix products.
+class Both:
+    """A graph with fusion and without; compiled by the C compiler once something is timed.
 
     Args:
-        both: The model with fusion and without.
-        count: Fewest convolutions and matrix products of a step.
+        graph: The graph.
+        target: This machine's target.
+        partitioner: Cuts the graph into subgraphs.
+    """
+
+    def __init__(
+        self, graph: Graph, target: Target, partitioner: Callable[[Graph], Partition]
+    ) -> None:
+        self.fused, self.apart = (
+            compile_graph(graph, Options(target, intensive_fusion=on), partitioner)
+            for on in (True, False)
+        )
+
+    @functools.cached_property
+    def models(self) -> tuple[Model, Model]:
+        """Both, loaded for timing."""
+        return Model(self.fused), Model(self.apart)
+
+    def step_pairs(self) -> Iterator[tuple[int, int]]:
+        """Each distinct step of several convolutions or matrix products, fused and apart."""
+        other = {str(k.subgraph.outputs): n for n, k in enumerate(self.apart.kernels)}
+        seen = set()
+        for step, kernel in enumerate(self.fused.kernels):
+            new = kernel.function.key not in seen and len(kernel.subgraph.complex_nodes) > 1
+            seen.add(kernel.function.key)
+            if new:
+                yield step, other[str(kernel.subgraph.outputs)]
+
+
+def compare(both: Both, steps: tuple[int, int], key: str, journal: Journal) -> list[str]:
+    """Time a step that holds several convolutions or matrix products, both ways.
+
+    Args:
+        both: The graph.
+        steps: The step, fused and apart.
+        key: What is measured.
+        journal: Knows what was measured already.
 
     Returns:
-        Label and cells of each.
+        The cells of its line.
     """
-    fused, apart = (Model(compilation) for compilation in both)
-    other = {str(k.subgraph.outputs): n for n, k in enumerate(both[1].kernels)}
-    rows = []
-    for step in fused.distinct_steps():
-        kernel = both[0].kernels[step]
-        if len(kernel.subgraph.complex_nodes) < count:
-            continue
-        partner = other[str(kernel.subgraph.outputs)]
-        ratio = paired(step_sample(fused, step), step_sample(apart, partner))
-        plan = str(kernel.fusion.taken.plan)
-        rows.append((_label(both[0].graph, step, both[0]), [*ratio.cells(), plan]))
-    return rows
+    kernel, other = both.fused.kernels[steps[0]], both.apart.kernels[steps[1]]
+    plan = str(kernel.fusion.taken.plan)
+    if kernel.function.key == other.function.key:
+        return [*_SAME, plan]
+
+    def measure() -> list[str]:
+        fused, apart = (step_sample(m, s) for m, s in zip(both.models, steps, strict=True))
+        return [*paired(fused, apart, journal.rounds).cells(), plan]
+
+    return journal.line(f"{key} {_digest([kernel.function.key, other.function.key])}", measure)
 
 
-def _label(graph: Graph, step: int, compilation: Compilation) -> str:
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _label(compilation: Compilation, step: int) -> str:
     """The shapes that run through a step: rows x columns, channels of each convolution."""
-    subgraph = compilation.kernels[step].subgraph
+    subgraph, graph = compilation.kernels[step].subgraph, compilation.graph
     first = graph.type_of(subgraph.inputs[0]).shape
     channels = [first[1], *(node.type.shape[1] for node in subgraph.complex_nodes)]
     kernels = [graph.params[node.inputs[1]].shape[-1] for node in subgraph.complex_nodes]
@@ -236,75 +225,102 @@ def _label(graph: Graph, step: int, compilation: Compilation) -> str:
     return f"{size}, {'→'.join(map(str, channels))}, kernels {'-'.join(map(str, kernels))}"
 
 
-def pair_table(target: Target) -> str:
-    """All pairs and products."""
+def case_table(kind: str, target: Target, journal: Journal) -> str:
+    """All graphs of a kind."""
     rows = []
-    for name, graph in (*pair_graphs(), *product_graphs()):
-        for _, cells in compare_steps(compile_both(graph, target, middle_together)):
-            rows.append([name, *cells])
-    return markdown_table(("pair", *_HEADER), rows)
+    for name, graph in CASES[kind]():
+        both = Both(graph, target, middle_together)
+        rows += [[name, *compare(both, s, name, journal)] for s in both.step_pairs()]
+    return markdown_table(("subgraph", *_HEADER), rows)
 
 
-def block_table(models: Sequence[str], target: Target) -> str:
-    """Every block of the models: inverted residuals, fire modules."""
+def block_table(models: Sequence[str], target: Target, journal: Journal) -> str:
+    """Every block of the models as the partition cuts them: inverted residuals above all."""
     rows = []
     for path in models:
-        both = compile_both(load(path), target, find_partitioner("affix"))
-        rows += [[Path(path).stem, label, *cells] for label, cells in compare_steps(both)]
+        name = Path(path).stem
+        both = Both(load(path), target, find_partitioner("affix"))
+        for steps in both.step_pairs():
+            label = _label(both.fused, steps[0])
+            rows.append([name, label, *compare(both, steps, f"{name} {label}", journal)])
     return markdown_table(("model", "block", *_HEADER), rows)
 
 
-def network_table(models: Sequence[str], target: Target, sizes: Sequence[int]) -> str:
-    """Whole networks at several sizes: affix with fusion over affix without, and over relay."""
+def network_table(
+    models: Sequence[str], target: Target, sizes: Sequence[int], journal: Journal
+) -> str:
+    """Whole networks: affix with fusion over affix without, over relay with and without."""
     rows = []
     for path in models:
         for size in sizes:
-            graph = load(path)
-            if size != 224:
-                (name,) = graph.inputs
-                graph = load(path, shapes={name: (1, 3, size, size)})
             try:
-                on, off = compile_both(graph, target, find_partitioner("affix"))
-                relay = compile_graph(graph, Options(target), find_partitioner("relay"))
+                cells = _network_line(path, size, target, journal)
             except AgoError as error:
-                rows.append([Path(path).stem, str(size), f"skipped: {str(error)[:60]}", *[""] * 5])
-                continue
-            runs = [network_sample(Model(c)) for c in (on, off, relay)]
-            against = [paired(runs[0], run) for run in runs[1:]]
-            space = [f"{c.artifact.workspace_bytes / 2**20:.2f}" for c in (on, off)]
-            cells = [f"{r.median:.3f} ({r.low:.3f} to {r.high:.3f})" for r in against]
-            rows.append(
-                [Path(path).stem, str(size), *cells, f"{1e3 * against[0].fused:.2f}", *space]
-            )
-    header = ("model", "size", "on / off, affix", "on / relay", "on, ms", "MiB, on", "MiB, off")
-    return markdown_table(header, rows)
+                cells = [f"skipped: {str(error)[:60]}", *[""] * 5]
+            rows.append([Path(path).stem, str(size), *cells])
+    header = ("model", "size", "on / off, affix", "affix / relay, on", "on / off, relay")
+    return markdown_table((*header, "affix on, ms", "MiB, on", "MiB, off"), rows)
 
 
-def instruction_table(models: Sequence[str]) -> str:
+def _network_line(path: str, size: int, target: Target, journal: Journal) -> list[str]:
+    graph = load(path)
+    (name,) = graph.inputs
+    if graph.type_of(name).shape[-1] != size:
+        graph = load(path, shapes={name: (1, 3, size, size)})
+    affix, relay = (Both(graph, target, find_partitioner(p)) for p in ("affix", "relay"))
+    compiled = (affix.fused, affix.apart, relay.fused, relay.apart)
+    codes = [_digest([k.function.key for k in c.kernels]) for c in compiled]
+
+    def measure() -> list[str]:
+        runs = [network_sample(Model(c)) for c in compiled[:3]]
+        against = [paired(runs[0], run, journal.rounds) for run in runs[1:]]
+        cells = [f"{r.median:.3f} ({r.low:.3f} to {r.high:.3f})" for r in against]
+        if codes[2] == codes[3]:
+            cells.append("same code")
+        else:
+            ratio = paired(runs[2], network_sample(Model(relay.apart)), journal.rounds)
+            cells.append(f"{ratio.median:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
+        space = [f"{c.artifact.workspace_bytes / 2**20:.2f}" for c in compiled[:2]]
+        return [*cells, f"{1e3 * against[0].fused:.2f}", *space]
+
+    key = f"{Path(path).stem} at {size} for {target.name} {_digest(codes)}"
+    return journal.line(key, measure)
+
+
+def instruction_table(models: Sequence[str], journal: Journal) -> str:
     """AArch64 instructions of one inference with fusion and without."""
+
+    def measure(path: str) -> list[str]:
+        counts = [count_instructions(path, intensive_fusion=on)[0] for on in (True, False)]
+        return [*(f"{count / 1e6:.1f}" for count in counts), f"{counts[0] / counts[1]:.3f}"]
+
     rows = []
     for path in models:
-        counts = [count_instructions(path, intensive_fusion=on)[0] for on in (True, False)]
-        cells = [f"{count / 1e6:.1f}" for count in counts]
-        rows.append([Path(path).stem, *cells, f"{counts[0] / counts[1]:.3f}"])
+        name = Path(path).stem
+        cells = journal.line(f"{name} instructions", functools.partial(measure, path))
+        rows.append([name, *cells])
     return markdown_table(("model", "fused, M", "unfused, M", "ratio"), rows)
 
 
-def fusion_section(models: Sequence[str], host: str, *, instructions: bool) -> str:
+def fusion_section(models: Sequence[str], host: str, journal: Journal, *, quick: bool) -> str:
     """All tables, with the words they need."""
     date = datetime.datetime.now(tz=datetime.UTC).date()
-    target = resolve_target("host")
+    target, level = resolve_target("host"), TARGETS["x86-64-v3"]
     parts = [
         f"{date}, {host}. `intensive_fusion` on over off, everything else equal; below 1",
-        "fusion is faster. Rounds by turns on one core; `plan` is the default one: what is",
-        "computed where, rings after the colons.\n",
-        f"### Pairs\n\n{pair_table(target)}",
-        f"### Blocks of networks\n\n{block_table(models, target)}",
-        f"### Whole networks\n\n{network_table(models, target, (224, 112, 56))}",
-        f"### Whole networks, x86-64-v3\n\n{network_table(models, TARGETS['x86-64-v3'], (224,))}",
+        f"fusion is faster. {journal.rounds} rounds by turns on one core; `plan` is the default",
+        "one: what is computed where, rings after the colons. `same code`: fusion was refused, or",
+        "not worth it. `MiB` is the workspace.\n",
     ]
-    if instructions:
-        parts.append(f"### AArch64 instructions, cortex-a76\n\n{instruction_table(models)}")
+    parts += [f"### {kind.capitalize()}\n\n{case_table(kind, target, journal)}" for kind in CASES]
+    parts.append(f"### Blocks of networks\n\n{block_table(models, target, journal)}")
+    sizes = _SIZES[:1] if quick else _SIZES
+    parts.append(f"### Whole networks\n\n{network_table(models, target, sizes, journal)}")
+    if not quick:
+        whole = network_table(models, level, _SIZES[:1], journal)
+        parts.append(f"### Whole networks, x86-64-v3\n\n{whole}")
+        counts = instruction_table(models, journal)
+        parts.append(f"### AArch64 instructions, cortex-a76\n\n{counts}")
     return "\n".join(parts)
 
 
@@ -312,12 +328,20 @@ def fusion_section(models: Sequence[str], host: str, *, instructions: bool) -> s
 @click.argument("models", nargs=-1, required=True)
 @click.option("--core", default=0, help="The CPU to run on.")
 @click.option("--host", default="this machine", help="What the machine is.")
-@click.option("--instructions", is_flag=True, help="Count AArch64 instructions, too; slow.")
+@click.option("--quick", is_flag=True, help="Few rounds, one size of networks, no instructions.")
+@click.option(
+    "--journal",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keeps what is measured; a run that was stopped goes on from it.",
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=RESULTS)
-def main(models: tuple[str, ...], core: int, host: str, instructions: bool, out: Path) -> None:
+def main(
+    models: tuple[str, ...], core: int, host: str, quick: bool, journal: Path | None, out: Path
+) -> None:
     """Time fusion on MODELS (ONNX files) and on pairs of operators."""
     pin(core)
-    section = fusion_section(models, host, instructions=instructions)
+    notes = Journal(journal, _QUICK_ROUNDS if quick else _ROUNDS)
+    section = fusion_section(models, host, notes, quick=quick)
     text = out.read_text(encoding="utf-8") if out.exists() else ""
     out.write_text(replace_section(text, "Fusion", section), encoding="utf-8")
     click.echo(section)
