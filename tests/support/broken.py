@@ -12,6 +12,7 @@ STATEMENTS = {
     "crash": "*(volatile int *)8 = 1;",
     "hang": "for (volatile int forever = 1; forever;) {}",
     "wrong": "C[5] += 1.0f;",
+    "beside": "C[33] = 7.0f;",
     "nan": "C[0] = 0.0f / (C[0] - C[0]);",
     "build": "this is no C;",
     "trap": "__builtin_trap();",

@@ -1,5 +1,7 @@
 """Each way in which a candidate fails is a status that costs it alone; the rest are measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from ago.tune import device_runner
 from ago.tune.device_runner import DeviceRunner
 from ago.tune.local import LocalRunner
 from ago.tune.reference import reference_of
+from ago.tune.task import Task
 from ago.tune.trial import Job
 from ago.tune.trial_run import Limits
 from tests.support.broken import job, make_broken, small_task
@@ -37,6 +40,14 @@ def test_each_failure_costs_its_own_trial(runner):
     assert "SIGSEGV" in outcomes[1].reason
     assert "this is no C" in outcomes[4].reason
     assert [o.decisions["test/number"] for o in outcomes] == list(range(len(how)))
+
+
+def test_what_the_naive_nest_leaves_unwritten_is_not_compared(runner):
+    program = small_task(HOST).program
+    wide = program.with_buffer(replace(program.buffer("C"), shape=(12, 40)))
+    task = Task.of(wide, HOST, "32 columns of 40")
+    outcomes = runner.run([job(task), job(task, "beside", 1), job(task, "wrong", 2)])
+    assert [outcome.status for outcome in outcomes] == ["ok", "ok", "wrong"]
 
 
 def test_memory_beyond_the_limit_is_not_even_tried(monkeypatch):
