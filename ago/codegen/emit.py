@@ -26,8 +26,9 @@ from ago.errors import CodegenError
 from ago.ir import value as ir
 from ago.ir.extern import Extern
 from ago.ir.index import Index, Table, tables
-from ago.ir.nest import Buffer, Prefetch, leaves, map_stmt_indices, walk
+from ago.ir.nest import Buffer, Prefetch, leaves, walk
 from ago.ir.program import Program
+from ago.ir.reindexing import map_stmt_indices
 from ago.target import Target
 
 STACK_BYTES = 16 * 1024

@@ -19,19 +19,9 @@ from ago.errors import CodegenError
 from ago.ir.bounds import Interval, loop_interval, prove, simplify
 from ago.ir.decompose import decompose
 from ago.ir.index import Index, as_index, maximum, minimum, variables
-from ago.ir.nest import (
-    For,
-    If,
-    Prefetch,
-    Reduce,
-    Stmt,
-    Store,
-    Update,
-    rename_loops,
-    substitute_body,
-    walk,
-)
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, walk
 from ago.ir.program import Program
+from ago.ir.reindexing import rename_loops, substitute_body
 from ago.ir.simplify import simplify_body
 from ago.ir.value import Condition, Load, Value, map_value, select_conditions
 

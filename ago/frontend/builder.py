@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ago.errors import ModelError
+from ago.frontend.window_attrs import PerAxis, per_axis, pool_attrs
 from ago.ir.graph import Graph, Node, TensorType
 from ago.ir.ops import OPERATORS, Attrs
 from ago.ir.tensor import numpy_dtype
-
-PerAxis: TypeAlias = int | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +164,9 @@ f32[1,4,4,4]
         name = name or self._fresh("conv")
         rank = len(x.shape) - 2
         attrs = {
-            "strides": _per_axis(strides, rank),
-            "pads": _per_axis(pads, 2 * rank),
-            "dilations": _per_axis(dilations, rank),
+            "strides": per_axis(strides, rank),
+            "pads": per_axis(pads, 2 * rank),
+            "dilations": per_axis(dilations, rank),
             "group": group,
         }
         operands = self._operands(name, x=x, weight=weight, bias=bias)
@@ -276,7 +275,7 @@ f32[1,4,4,4]
         name: str = "",
     ) -> Value:
         """Return the maximum of each window; the padding takes no part."""
-        attrs = _pool_attrs(len(x.shape) - 2, kernel, strides, pads, dilations, ceil_mode)
+        attrs = pool_attrs(len(x.shape) - 2, kernel, strides, pads, dilations, ceil_mode)
         return self._simple("MaxPool", attrs, name, x=x)
 
     def average_pool(
@@ -292,7 +291,7 @@ f32[1,4,4,4]
         name: str = "",
     ) -> Value:
         """Return the mean of each window, counting the padding as zeros if asked to."""
-        attrs = _pool_attrs(len(x.shape) - 2, kernel, strides, pads, dilations, ceil_mode)
+        attrs = pool_attrs(len(x.shape) - 2, kernel, strides, pads, dilations, ceil_mode)
         counted = {"count_include_pad": int(count_include_pad)}
         return self._simple("AveragePool", {**attrs, **counted}, name, x=x)
 
@@ -394,24 +393,3 @@ def _tensor_type(name: str, shape: tuple[int, ...], dtype: str) -> TensorType:
         return TensorType(shape, dtype)
     except ValueError as error:
         raise ModelError(f"{name!r}: {error}") from error
-
-
-def _per_axis(value: PerAxis, count: int) -> tuple[int, ...]:
-    return (value,) * count if isinstance(value, int) else tuple(int(item) for item in value)
-
-
-def _pool_attrs(
-    rank: int,
-    kernel: PerAxis,
-    strides: PerAxis,
-    pads: PerAxis,
-    dilations: PerAxis,
-    ceil_mode: bool,
-) -> Attrs:
-    return {
-        "kernel_shape": _per_axis(kernel, rank),
-        "strides": _per_axis(strides, rank),
-        "pads": _per_axis(pads, 2 * rank),
-        "dilations": _per_axis(dilations, rank),
-        "ceil_mode": int(ceil_mode),
-    }

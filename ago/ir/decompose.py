@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ago.ir.index import variables
-from ago.ir.nest import For, If, Reduce, Stmt, Store, Update, rename_loops, rewrite, walk
+from ago.ir.nest import For, If, Reduce, Stmt, Store, Update, rewrite, walk
+from ago.ir.reindexing import rename_loops
 
 INIT_SUFFIX = ".init"
 

@@ -24,19 +24,8 @@ from ago.ir.extern import Extern
 from ago.ir.functions import FLOATS, FUNCTIONS, INTEGERS
 from ago.ir.index import Index, variables
 from ago.ir.naming import buffer_identifiers, identifier, loop_identifiers
-from ago.ir.nest import (
-    Buffer,
-    For,
-    If,
-    Leaf,
-    Prefetch,
-    Reduce,
-    Stmt,
-    Store,
-    leaves,
-    rename_loops,
-    walk,
-)
+from ago.ir.nest import Buffer, For, If, Leaf, Prefetch, Reduce, Stmt, Store, leaves, walk
+from ago.ir.reindexing import rename_loops
 from ago.ir.value import Call, Condition, Const, Load, Position, Select, Value, loads
 from ago.ir.value_types import Types, buffer_types, value_type
 

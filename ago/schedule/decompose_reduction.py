@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ago.ir.apart import writes_apart
 from ago.ir.decompose import as_update, init_nest
-from ago.ir.nest import For, If, Reduce, Stmt, leaf_loads, leaves, rename_loops, rewrite, walk
+from ago.ir.nest import For, If, Reduce, Stmt, leaf_loads, leaves, rewrite, walk
 from ago.ir.program import Program
+from ago.ir.reindexing import rename_loops
 from ago.ir.value import loads
 from ago.schedule.compute_at import find_stage
 from ago.schedule.flow import uses

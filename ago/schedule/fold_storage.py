@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ago.ir.bounds import Interval, interval
 from ago.ir.index import Index, Var, as_index, variables
-from ago.ir.nest import For, If, Stmt, leaves, reindex, walk, with_body
+from ago.ir.nest import For, If, Stmt, leaves, walk, with_body
 from ago.ir.program import Program
+from ago.ir.reindexing import reindex
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import bounds_above, bounds_below, moving_bound, touched

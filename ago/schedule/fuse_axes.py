@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ago.ir.index import Index, as_index, substitute, var, variables
-from ago.ir.nest import For, Reduce, leaf_loads, leaves, substitute_body
+from ago.ir.nest import For, Reduce, leaf_loads, leaves
 from ago.ir.program import Program
+from ago.ir.reindexing import substitute_body
 from ago.schedule.refusals import refuse
 from ago.schedule.tree import (
     constant_extent,

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ago.ir.bounds import extremes
 from ago.ir.index import Index, Var, as_index
-from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, leaves, rename_loops, walk
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, leaves, walk
 from ago.ir.program import Program
+from ago.ir.reindexing import rename_loops
 from ago.ir.simplify import simplify_body
 from ago.ir.value import select_conditions
 from ago.schedule.refusals import refuse

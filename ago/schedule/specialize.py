@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ago.ir.index import Index, variables
-from ago.ir.nest import For, If, Stmt, rename_loops, walk, with_body
+from ago.ir.nest import For, If, Stmt, walk, with_body
 from ago.ir.program import Program
+from ago.ir.reindexing import rename_loops
 from ago.ir.simplify import simplify_body
 from ago.schedule.peel import guards_below
 from ago.schedule.refusals import refuse

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Leaf, Reduce, Store, leaf_loads, leaves, substitute_body, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Store, leaf_loads, leaves, walk
 from ago.ir.program import Program
+from ago.ir.reindexing import substitute_body
 from ago.schedule.refusals import refuse, require_factor
 from ago.schedule.tree import (
     carried,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ago.errors import ScheduleError
 from ago.ir.bounds import simplify
 from ago.ir.index import Index, var
-from ago.ir.nest import Buffer, For, If, Reduce, Scope, Stmt, Store, reindex
+from ago.ir.nest import Buffer, For, If, Reduce, Scope, Stmt, Store
 from ago.ir.program import Program
+from ago.ir.reindexing import reindex
 from ago.ir.value import Load, loads
 from ago.schedule.cache_read import require_complete
 from ago.schedule.flow import Use, exact_box, proved_within, starts_anew, uses

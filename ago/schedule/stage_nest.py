@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ago.ir.index import Index, var
-from ago.ir.nest import For, Stage, Stmt, substitute_body
+from ago.ir.nest import For, Stage, Stmt
+from ago.ir.reindexing import substitute_body
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ago.ir.index import variables
-from ago.ir.nest import For, If, Reduce, Scope, leaves, reindex, walk, with_body
+from ago.ir.nest import For, If, Reduce, Scope, leaves, walk, with_body
 from ago.ir.program import Program
+from ago.ir.reindexing import reindex
 from ago.ir.value import loads
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse

@@ -1,19 +1,20 @@
-"""Random schedules, drawn through the search's own chooser, as C: what the interpreter computes."""
+"""Schedules as the search draws, edits and mixes them, as C: what the interpreter computes."""
 
 from __future__ import annotations
+
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ago.autoschedule import schedule_program
+from ago.autoschedule.space import Space
 from ago.ir.graph import Graph
 from ago.ir.interpreter import interpret
 from ago.ir.packing import pack_array
 from ago.ir.program import Program
 from ago.ir.verify import verify
-from ago.schedule.chooser import RandomChooser
 from ago.target import TARGETS
 from tests.property.test_autoschedule import programs
 from tests.support.compiled import HOST_TARGETS, run_compiled
@@ -29,6 +30,15 @@ BATCH = 6
 Job = tuple[Program, dict[str, np.ndarray], np.ndarray]
 
 
+def searched(naive: Program, target: str, rng: Random) -> Program:
+    """What the search would measure: decisions that are drawn, edited, or mixed of two parents."""
+    space = Space(naive, TARGETS[target])
+    first, second = space.random(rng), space.random(rng)
+    candidate = rng.choice([first, space.mutate(first, rng), space.cross(first, second, rng)])
+    assert space.settle(candidate) == candidate
+    return space.build(candidate).program
+
+
 def jobs(graph: Graph, target: str, seed: int) -> list[Job]:
     """Each kernel of a graph with a random schedule, its arrays, and what it should give."""
     made: list[Job] = []
@@ -36,7 +46,7 @@ def jobs(graph: Graph, target: str, seed: int) -> list[Job]:
         (output, *others) = [b for b in naive.buffers if b.scope == "output"]
         if others or any(b.dtype != "f32" for b in naive.buffers):
             continue
-        scheduled = schedule_program(naive, TARGETS[target], RandomChooser(seed)).program
+        scheduled = searched(naive, target, Random(seed))
         verify(scheduled)
         arrays = integers(naive, seed)
         feeds = {

@@ -15,7 +15,7 @@ from ago.ir.functions import FLOATS, neutral
 from ago.ir.graph import Node
 from ago.ir.index import Index, var
 from ago.ir.lowering.context import LogicalAxes, Lowering, layout_of
-from ago.ir.lowering.normalise import PARTIAL, Element, Place, Rows
+from ago.ir.lowering.rows import PARTIAL, Element, Place, Rows
 from ago.ir.nest import Axis
 from ago.ir.value import Call, Const, Load, Value, add, mul
 

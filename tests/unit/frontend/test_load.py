@@ -83,88 +83,6 @@ def test_shapes_that_do_not_fit_name_the_node():
 # External data
 
 
-@pytest.fixture
-def external(tmp_path):
-    """A model `net/model.onnx` with its weight in a file that the tests may move."""
-    folder = tmp_path / "net"
-    folder.mkdir()
-    weight = integers((3, 3))
-    node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    model = make_model([node], {"x": (2, 3)}, ["y"], {"w": weight})
-
-    def write(location, data=None, **entries):
-        tensor = model.graph.initializer[0]
-        tensor.ClearField("raw_data")
-        tensor.data_location = TensorProto.EXTERNAL
-        del tensor.external_data[:]
-        for key, value in {"location": location, **entries}.items():
-            tensor.external_data.add(key=key, value=str(value))
-        (folder / "w.bin").write_bytes(weight.tobytes() if data is None else data)
-        (folder / "model.onnx").write_bytes(model.SerializeToString())
-        return folder / "model.onnx"
-
-    write.weight, write.folder, write.model = weight, folder, model
-    return write
-
-
-def test_external_data_is_read(external):
-    graph = load(external("w.bin"))
-    np.testing.assert_array_equal(graph.params["w"], external.weight)
-
-
-def test_external_data_at_an_offset(external):
-    data = b"\xff" * 64 + external.weight.tobytes() + b"\xff" * 8
-    graph = load(external("w.bin", data, offset=64, length=36))
-    np.testing.assert_array_equal(graph.params["w"], external.weight)
-
-
-def test_external_data_that_is_missing_names_the_file(external):
-    with pytest.raises(ModelError, match=r"'gone\.bin' of the tensor 'w' cannot be read"):
-        load(external("gone.bin"))
-
-
-@pytest.mark.parametrize("location", ["../w.bin", "sub/../../w.bin", "/etc/passwd", ""])
-def test_external_data_outside_the_folder(external, location):
-    (external.folder.parent / "w.bin").write_bytes(external.weight.tobytes())
-    with pytest.raises(ModelError, match="lies outside the model's folder"):
-        load(external(location))
-
-
-def test_external_data_behind_a_link_out_of_the_folder(external):
-    (external.folder.parent / "secret.bin").write_bytes(external.weight.tobytes())
-    (external.folder / "link.bin").symlink_to(external.folder.parent / "secret.bin")
-    with pytest.raises(ModelError, match="lies outside the model's folder"):
-        load(external("link.bin"))
-
-
-def test_external_data_at_what_is_no_path(external):
-    with pytest.raises(ModelError, match="is no path"):
-        load(external("a\0b"))
-
-
-def test_external_data_that_is_truncated(external):
-    with pytest.raises(ModelError, match="truncated: 8 of 36 bytes"):
-        load(external("w.bin", b"12345678", length=36))
-    with pytest.raises(ModelError, match="'w' is damaged"):
-        load(external("w.bin", b"12345678"))
-
-
-def test_external_data_with_a_bad_offset(external):
-    with pytest.raises(ModelError, match="cannot be read"):
-        load(external("w.bin", offset=-4, length=36))
-    with pytest.raises(ModelError, match="cannot be read"):
-        load(external("w.bin", offset="many"))
-
-
-def test_external_data_of_a_model_in_memory(external):
-    external("w.bin")
-    with pytest.raises(ModelError, match="load the model from its path"):
-        load(external.model)
-
-
-# Inputs
-
-
 def test_symbolic_dimensions_are_fixed_by_name():
     graph = load(relu_model(("batch", "width")), dims={"batch": 2, "width": 5})
     assert graph.types["x"].shape == (2, 5)
@@ -329,60 +247,6 @@ def test_versions_are_never_refused_by_number():
     assert load(model).nodes[0].op == "Relu"
 
 
-def test_local_functions_are_inlined():
-    body = [helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Add", ["a", "b"], ["c"])]
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("mine", 1)]
-    function = helper.make_function("mine", "Bump", ["a"], ["c"], body, opsets)
-    node = helper.make_node("Bump", ["x"], ["y"], domain="mine")
-    model = make_model([node], {"x": (1, 3)}, ["y"])
-    model.opset_import.append(opsets[1])
-    model.functions.append(function)
-    graph = load(model)
-    assert [n.op for n in graph.nodes] == ["Relu", "Add"]
-    result = evaluate(graph, {"x": [[-1.0, 0.0, 2.0]]})["y"]
-    np.testing.assert_array_equal(result, [[-1, 0, 4]])
-
-
-def make_function(name, nodes, inputs, outputs, **options):
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("mine", 1)]
-    return helper.make_function("mine", name, inputs, outputs, nodes, opsets, **options)
-
-
-def model_with_functions(node, *functions):
-    model = make_model([node], {"x": (1, 3)}, ["y"])
-    model.opset_import.append(helper.make_opsetid("mine", 1))
-    model.functions.extend(functions)
-    return model
-
-
-def with_reference(node, name, reference):
-    node.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=reference, type=2))
-    return node
-
-
-def test_functions_call_functions_and_hand_attributes_on():
-    flat = with_reference(helper.make_node("Flatten", ["a"], ["b"]), "axis", "from")
-    inner = make_function("Inner", [flat], ["a"], ["b"], attributes=["from"])
-    calls = [helper.make_node("Inner", ["a"], [v], domain="mine") for v in ("b", "c")]
-    with_reference(calls[0], "from", "first")
-    calls[1].attribute.append(helper.make_attribute("from", 2))
-    default = [helper.make_attribute("first", 0)]
-    outer = make_function("Outer", calls, ["a"], ["b", "c"], attribute_protos=default)
-    node = helper.make_node("Outer", ["x"], ["y", "z"], domain="mine", name="call")
-    model = model_with_functions(node, inner, outer)
-    model.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
-    graph = load(model)
-    assert [graph.types[value].shape for value in ("y", "z")] == [(1, 3), (3, 1)]
-    assert [node.name for node in graph.nodes] == ["call/b/b", "call/c/b"]
-
-
-def test_a_function_that_calls_itself_is_an_error():
-    node = helper.make_node("Echo", ["x"], ["y"], domain="mine")
-    echo = make_function("Echo", [helper.make_node("Echo", ["a"], ["b"], domain="mine")], "a", "b")
-    with pytest.raises(ModelError, match="nested more than 64 deep"):
-        load(model_with_functions(node, echo))
-
-
 def test_a_constant_output_is_a_copy_of_a_parameter():
     nodes = [
         helper.make_node("Add", ["w", "w"], ["y"]),
@@ -412,57 +276,6 @@ def test_an_output_listed_twice_is_copied():
 
 
 # Reports
-
-
-def test_all_unsupported_nodes_are_reported_at_once():
-    nodes = [
-        helper.make_node("Relu", ["x"], ["a"], name="fine"),
-        helper.make_node("Bernoulli", ["a"], ["b"], name="first"),
-        helper.make_node("Relu", ["b"], ["c"], name="behind"),
-        helper.make_node("FancyOp", ["c"], ["d"], name="second", domain="com.acme"),
-        helper.make_node("Relu", ["d"], ["e"], name="unknown"),
-        helper.make_node("Unique", ["e"], ["y"], name="third"),
-    ]
-    model = make_model(nodes, {"x": (1, 3)}, ["y"])
-    model.opset_import.append(helper.make_opsetid("com.acme", 1))
-    with pytest.raises(UnsupportedError) as error:
-        load(model)
-    assert error.value.problems == (
-        "node 'first' (Bernoulli): its definition needs RandomUniformLike: the operator is not "
-        "supported; inputs: f32[1,3]",
-        "node 'second' (com.acme.FancyOp): domain 'com.acme' is unknown; inputs: f32[1,3]",
-        "node 'third' (Unique): the operator is not supported; inputs: ?",
-    )
-
-
-def test_an_attribute_that_the_operator_does_not_have_is_reported():
-    model = relu_model()
-    model.graph.node[0].attribute.append(helper.make_attribute("slope", 0.1))
-    with pytest.raises(UnsupportedError, match=r"no attribute 'slope' in opset 21; .* slope=0\.1"):
-        load(model)
-
-
-def test_a_report_shows_the_attributes_shortened():
-    node = helper.make_node(
-        "Swirl", ["x", "w", "r"], ["y"], name="swirl", hidden_size=3, activations=["Sigmoid"] * 9
-    )
-    shapes = {"x": (1, 1, 2), "w": (1, 12, 2), "r": (1, 12, 3)}
-    with pytest.raises(UnsupportedError) as error:
-        load(make_model([node], shapes, ["y"]))
-    (problem,) = error.value.problems
-    assert "the operator is not supported; attributes: activations=('Sigmoid'" in problem
-    assert "..., hidden_size=3; inputs: f32[1,1,2], f32[1,12,2], f32[1,12,3]" in problem
-
-
-def test_consequences_of_an_unsupported_node_are_not_reported():
-    nodes = [
-        helper.make_node("NonZero", ["x"], ["where"], name="cause"),
-        helper.make_node("Squeeze", ["where"], ["shape"], name="between"),
-        helper.make_node("Reshape", ["x", "shape"], ["y"], name="consequence"),
-    ]
-    with pytest.raises(UnsupportedError) as error:
-        load(make_model(nodes, {"x": (1, 3)}, ["y"]))
-    assert [problem.split("'")[1] for problem in error.value.problems] == ["cause"]
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT16", "BOOL"])

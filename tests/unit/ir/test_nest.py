@@ -4,21 +4,8 @@ import pytest
 
 from ago.errors import IRError
 from ago.ir.index import as_index, var
-from ago.ir.nest import (
-    Axis,
-    For,
-    If,
-    Reduce,
-    Stage,
-    Store,
-    leaves,
-    map_stmt_indices,
-    path_to,
-    rename_loops,
-    rewrite,
-    substitute_body,
-    walk,
-)
+from ago.ir.nest import Axis, For, If, Reduce, Stage, Store, leaves, path_to, rewrite, walk
+from ago.ir.reindexing import map_stmt_indices, rename_loops, substitute_body
 from ago.ir.value import Const, Load
 from tests.support.programs import loop, matmul
 
