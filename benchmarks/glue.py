@@ -30,7 +30,7 @@ TITLE = "Networks that are half glue"
 
 _SIZES = {
     "shufflenet_v2_x1_0": ("size", (224, 112, 56)),
-    "mobilevit_xxs": ("size", (256, 128, 64)),
+    "mobilevit_xxs": ("size", (256, 128)),
     "bert_tiny": ("tokens", (128, 64, 32)),
 }
 """What a network calls its size, and the sizes."""

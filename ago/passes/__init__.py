@@ -10,6 +10,7 @@ from ago.passes.explicit_padding import explicit_padding
 from ago.passes.fold_batch_norm import fold_batch_norm
 from ago.passes.fold_constants import fold_constants
 from ago.passes.fold_gemm import fold_gemm
+from ago.passes.fold_layer_norm import fold_layer_norm
 from ago.passes.fold_scales import fold_scales
 from ago.passes.fuse_clips import fuse_clips
 from ago.passes.layouts import choose_layouts
@@ -29,6 +30,7 @@ __all__ = [
     "fold_batch_norm",
     "fold_constants",
     "fold_gemm",
+    "fold_layer_norm",
     "fold_scales",
     "fuse_clips",
     "is_view",
