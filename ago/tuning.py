@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
@@ -132,13 +132,16 @@ def tune_graph(
     with Database(tuning.database) as database, _open_runner(tuning, options.target) as runner:
         result = tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
         found = None
-        for _ in range(0 if result.interrupted or tuning.is_elsewhere else _MOST_CONTESTS):
-            chosen = result.challenges
-            if not chosen:
-                break
-            found = contest(graph, options, chosen, partitioner, progress)
-            database.revise(found.records)
-            result = result.revised(found.records)
+        try:
+            for _ in range(0 if result.interrupted or tuning.is_elsewhere else _MOST_CONTESTS):
+                chosen = result.challenges
+                if not chosen:
+                    break
+                found = contest(graph, options, chosen, partitioner, progress)
+                database.revise(found.records)
+                result = result.revised(found.records)
+        except KeyboardInterrupt:
+            result = replace(result, interrupted=True)
     return result, found
 
 
