@@ -34,6 +34,7 @@ static int has_all(uint32_t value, uint32_t bits) { return (value & bits) == bit
 static uint64_t features_of_this_cpu(void) {
     const uint32_t sse_avx = 0x6, opmask_zmm = 0xe0;
     const uint32_t fma_movbe_avx_f16c = 1u << 12 | 1u << 22 | 1u << 28 | 1u << 29;
+    const uint32_t ssse3_sse41_sse42_popcnt = 1u << 9 | 1u << 19 | 1u << 20 | 1u << 23;
     const uint32_t bmi1_avx2_bmi2 = 1u << 3 | 1u << 5 | 1u << 8, lzcnt = 1u << 5;
     const uint32_t avx512_f_dq_cd_bw_vl = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
     uint32_t first[4], leaf1[4], leaf7[4] = {0, 0, 0, 0}, extended[4];
@@ -45,6 +46,9 @@ static uint64_t features_of_this_cpu(void) {
     }
     cpuid(0x80000001u, extended);
     const uint32_t states = saved_states(leaf1[ECX]);
+    if (has_all(leaf1[ECX], ssse3_sse41_sse42_popcnt)) {
+        found |= AGO_CPU_SSE4;
+    }
     if (has_all(states, sse_avx) && has_all(leaf1[ECX], 1u << 28)) {
         found |= AGO_CPU_AVX;
         if (has_all(leaf1[ECX], fma_movbe_avx_f16c) && has_all(leaf7[EBX], bmi1_avx2_bmi2) &&

@@ -48,6 +48,7 @@ typedef struct {
 #define AGO_CPU_RDM (UINT64_C(1) << 6)
 #define AGO_CPU_SHA3 (UINT64_C(1) << 7)
 #define AGO_CPU_SVE (UINT64_C(1) << 8)
+#define AGO_CPU_SSE4 (UINT64_C(1) << 9) /* SSSE3, SSE4.1, SSE4.2, POPCNT: x86-64-v2 */
 
 /* Those of the file that is being compiled: what its compiler was allowed to use. */
 #if defined(__AVX512F__)
@@ -56,6 +57,8 @@ typedef struct {
 #define AGO_CPU_FEATURES (AGO_CPU_AVX2 | AGO_CPU_AVX)
 #elif defined(__AVX__)
 #define AGO_CPU_FEATURES AGO_CPU_AVX
+#elif defined(__SSE4_1__)
+#define AGO_CPU_FEATURES AGO_CPU_SSE4
 #elif defined(__aarch64__)
 #if defined(__ARM_FEATURE_DOTPROD)
 #define AGO_CPU_HAS_DOTPROD AGO_CPU_DOTPROD
