@@ -200,9 +200,9 @@ def definition_text(
     value = definition.base
     if definition.terms != Index():
         value += _added(definition.terms, index_text(definition.terms, names, ranges))
-    if definition.opaque:
-        return f"const float *{definition.name} = ago_opaque({value});"
     kind = ("const " if constant else "") + C_TYPES[definition.dtype]
+    if definition.opaque:
+        value = f"ago_opaque({value})" if constant else f"({kind} *)ago_opaque({value})"
     return f"{kind} *{definition.name} = {value};"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ago.codegen.ctext import C_TYPES, Names, float_literal, index_text, number_name
 from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.parts import Phase
-from ago.codegen.pointers import PointerPlan, definition_text, used_pointers
+from ago.codegen.pointers import Definition, PointerPlan, definition_text, used_pointers
 from ago.codegen.print_block import BlockPrinter, Kind, kind_of
 from ago.codegen.tree import (
     Assign,
@@ -169,8 +169,7 @@ class Printer:
         opaque: frozenset[int] = frozenset(),
     ) -> None:
         for definition in self.pointers.enter(loop, used_pointers(body), opaque):
-            constant = definition.buffer not in self._written
-            self.line(definition_text(definition, constant, self.loops, self.ranges))
+            self._define(definition)
         self._declared.append(set())
         self._declare(body)
         for piece in body:
@@ -185,6 +184,10 @@ class Printer:
         self._declared.pop()
         self.pointers.leave(loop)
 
+    def _define(self, definition: Definition) -> None:
+        constant = definition.buffer not in self._written
+        self.line(definition_text(definition, constant, self.loops, self.ranges))
+
     def _enter(self, loop: Loop) -> str:
         """Note a loop's range; returns the name of its variable."""
         variable = self.names.new(loop.name)
@@ -198,7 +201,7 @@ class Printer:
     def _loop(self, loop: Loop) -> None:
         lo, hi = (index_text(bound, self.loops, self.ranges) for bound in (loop.lo, loop.hi))
         for definition in self.pointers.enter_anchors(loop.name, loop.anchored):
-            self.line(definition_text(definition, True, self.loops, self.ranges))
+            self._define(definition)
         variable = self._enter(loop)
         if any(isinstance(piece, Block) for piece in loop.body):
             # The schedule has unrolled what should be. Compilers' own unrolling makes spills in

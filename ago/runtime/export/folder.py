@@ -14,7 +14,7 @@ from ago.errors import InputError
 from ago.runtime.artifact import Artifact
 from ago.runtime.export.build_files import BuildPlan, cmake_text, makefile_text
 from ago.runtime.export.example import example_text
-from ago.runtime.export.manifest import manifest_text
+from ago.runtime.export.manifest import earlier_files, manifest_text
 from ago.runtime.export.readme import readme_text
 from ago.runtime.sources import csrc_path
 from ago.runtime.weights import array_text, incbin_text
@@ -49,7 +49,8 @@ def export_artifact(
     Args:
         artifact: The compiled model.
         directory: Created if missing. Files of the same names are replaced; those that would not
-            change keep their time, so that make compiles no more than it has to.
+            change keep their time, so that make compiles no more than it has to. Files of an
+            earlier export, by its manifest, that are no part of this one are removed.
         weights: `"file"` leaves them in `NAME.weights`, for the program to map or read; `"incbin"`
             has the assembler include that file, `"array"` makes them a C array.
 
@@ -69,6 +70,8 @@ def export_artifact(
         contents[f"{artifact.name}.weights"] = image
     contents["manifest.json"] = manifest_text(artifact, form, contents).encode()
     directory.mkdir(parents=True, exist_ok=True)
+    for name in earlier_files(directory) - contents.keys():
+        (directory / name).unlink(missing_ok=True)
     for name, content in contents.items():
         _write(directory / name, content)
     size = sum(map(len, contents.values()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.version import __version__
@@ -46,6 +47,19 @@ def manifest_text(artifact: Artifact, form: str, files: Mapping[str, bytes]) -> 
         "files": {name: _digest(files[name]) for name in sorted(files)},
     }
     return json.dumps(manifest, indent=1) + "\n"
+
+
+def earlier_files(directory: Path) -> frozenset[str]:
+    """The files that an earlier export wrote to a folder, by its manifest; none where it has none.
+
+    Args:
+        directory: Any folder.
+    """
+    try:
+        listed = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return frozenset()
+    return frozenset(name for name in listed if Path(name).name == name)
 
 
 def _tensor(info: TensorInfo) -> dict[str, object]:

@@ -102,7 +102,7 @@ void attention(
         float32x4_t O_2_1 = k0;
         float32x4_t O_3_0 = k0;
         float32x4_t O_3_1 = k0;
-        const float *E_p_2 = ago_opaque(E);
+        float *E_p_2 = (float *)ago_opaque(E);
         const float *V_p_1 = ago_opaque(V_p);
         #pragma GCC unroll 1
         for (int64_t O_t = 0; O_t < 12; ++O_t) {

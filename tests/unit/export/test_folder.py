@@ -80,6 +80,27 @@ def test_the_bytes_are_the_same_every_time(folder, tmp_path):
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
+def test_files_of_an_earlier_export_go_and_others_stay(tmp_path):
+    export(tmp_path, "incbin", threads=2)
+    (tmp_path / "mine.c").write_text("int mine;")
+    assert (tmp_path / f"{NAME}_weights.S").exists()
+    assert (tmp_path / "ago_pool.c").exists()
+    export(tmp_path, "array")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {*manifest["files"], "manifest.json", "mine.c"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"files": {"../x.c": "", "/x.c": ""}}'])
+def test_a_manifest_of_somebody_else_removes_nothing(tmp_path, text):
+    (tmp_path / "x.c").write_text("")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "manifest.json").write_text(text)
+    export(folder)
+    assert (tmp_path / "x.c").exists()
+
+
 def test_unknown_forms_of_weights_are_refused(tmp_path):
     with pytest.raises(InputError, match="weights='zip': expected one of file, incbin, array"):
         export_artifact(artifact(), tmp_path, weights="zip")
