@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from ago.autoschedule.space import Space
-from ago.backends import INTRINSICS
 from ago.cost_model.static import StaticCost, StaticModel, basic_blocks
 from ago.errors import DeviceError
 from ago.ir.nest import Buffer
@@ -22,12 +21,12 @@ from ago.ir.tensor import numpy_dtype
 from ago.runtime.artifact import ALIGNMENT
 from ago.runtime.elf import Image, load_image
 from ago.runtime.machine import IMAGE_BASE, Machine, import_unicorn
-from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import Toolchain, find_toolchain
 from ago.target import Target
 from ago.tune.candidate import Made, make_candidate
+from ago.tune.emulated import build_library
 from ago.tune.record import TaskKey
-from ago.tune.source import candidates_text, entry_name
+from ago.tune.source import entry_name
 from ago.tune.task import Task
 from ago.tune.trial import Job, Outcome
 
@@ -113,7 +112,7 @@ class EstimatedRunner:
         if not made:
             return []
         with tempfile.TemporaryDirectory(prefix="ago-estimate-") as name:
-            library = self._build(made, Path(name))
+            library = build_library(made, self._target, self._toolchain, Path(name))
             code = self._model.disassemble(library)
             image = load_image(library.read_bytes(), IMAGE_BASE)
         return [self._emulate(image, code, one, number) for number, one in enumerate(made)]
@@ -136,17 +135,6 @@ class EstimatedRunner:
         except DeviceError as error:
             return str(error)
         return self._model.cost(basic_blocks(code, start - IMAGE_BASE, counts()))
-
-    def _build(self, made: Sequence[Made], directory: Path) -> Path:
-        functions = {number: one.candidate.function for number, one in enumerate(made)}
-        source = directory / "candidates.c"
-        text = candidates_text(functions, INTRINSICS[self._target.isa])
-        source.write_text(text, encoding="utf-8")
-        headers = csrc_path("ago_runtime.h").parent
-        objects = self._toolchain.compile_objects(
-            [source, csrc_path("ago_mem.c")], directory, self._target, include=[headers], jobs=1
-        )
-        return self._toolchain.link_shared(objects, directory / "candidates.so", self._target)
 
 
 def _place(machine: Machine, buffer: Buffer) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from ago.runtime.devices import KINDS, open_device
 from ago.target import Target
 from ago.tune.device_runner import DeviceRunner
+from ago.tune.emulated import EmulatedRunner
 from ago.tune.estimated import EstimatedRunner
 from ago.tune.hosts import HostsRunner
 from ago.tune.local import LocalRunner
@@ -19,7 +20,10 @@ from ago.tune.trial import Runner
 ESTIMATED = "estimated"
 """The runner that needs no device."""
 
-RUNNERS = f"{ESTIMATED}, {KINDS}"
+EMULATED = "emulated"
+"""The runner that counts instructions."""
+
+RUNNERS = f"{ESTIMATED}, {EMULATED}, {KINDS}"
 """What `open_runner` understands."""
 
 
@@ -28,8 +32,8 @@ def open_runner(names: Sequence[str], target: Target) -> Iterator[Runner]:
     """The runner of some devices.
 
     Args:
-        names: `estimated`, or devices as `open_device` names them; by default this machine. Several
-            devices share the work and must be of one kind.
+        names: `estimated`; `emulated`, which counts instructions; or devices as `open_device` names
+            them; by default this machine. Several devices share the work and must be of one kind.
         target: Their CPU.
 
     Raises:
@@ -42,6 +46,8 @@ def open_runner(names: Sequence[str], target: Target) -> Iterator[Runner]:
             yield local
     elif tuple(names) == (ESTIMATED,):
         yield EstimatedRunner(target)
+    elif tuple(names) == (EMULATED,):
+        yield EmulatedRunner(target)
     else:
         runners = [DeviceRunner(open_device(name)) for name in names]
         if len(runners) == 1:
