@@ -32,7 +32,7 @@ from ago.pipeline import Compilation, Kernel, compile_graph
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.runtime.net import Net, open_net
-from ago.runtime.pool import Affinity, ThreadPool
+from ago.runtime.pool import Affinity, ThreadPool, chosen_cpus
 from ago.runtime.store import cached_artifact
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
@@ -117,6 +117,9 @@ def optimize(
         array([[ 0.,  0.,  2., inf]], dtype=float32)
     """
     options = Options(resolve_target(target), threads, intensive_fusion)
+    chosen_cpus(threads, affinity)
+    if type(seed) is not int:
+        raise InputError(f"seed={seed!r}: expected an integer")
     chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
     if trials or minutes is not None:

@@ -26,5 +26,7 @@ class Options:
     intensive_fusion: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.threads, int) or not 1 <= self.threads <= MAX_THREADS:
+        if type(self.threads) is not int or not 1 <= self.threads <= MAX_THREADS:
             raise InputError(f"threads={self.threads!r}: expected 1 to {MAX_THREADS}")
+        if not isinstance(self.intensive_fusion, bool):
+            raise InputError(f"intensive_fusion={self.intensive_fusion!r}: expected True or False")

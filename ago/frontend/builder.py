@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import TypeAlias
 
 import numpy as np
@@ -72,6 +73,10 @@ f32[1,4,4,4]
         self._values: dict[str, Value] = {}
         self._counts: Counter[str] = Counter()
 
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {kind}" for name, kind in self._inputs.items())
+        return f"GraphBuilder({self._name!r}: inputs {inputs or 'none'}; {len(self._nodes)} nodes)"
+
     def input(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Value:
         """Declare an input of the graph.
 
@@ -84,7 +89,10 @@ f32[1,4,4,4]
             ModelError: If the name is taken, an extent is not positive, or the element type is
                 unknown.
         """
-        extents = tuple(int(extent) for extent in shape)
+        try:
+            extents = tuple(index(extent) for extent in shape)
+        except TypeError as error:
+            raise ModelError(f"input {name!r}: extents of {shape!r} must be integers") from error
         if min(extents, default=1) < 1:
             raise ModelError(f"input {name!r}: extents of {extents} must be positive")
         value = self._define(name, _tensor_type(name, extents, dtype))
@@ -332,8 +340,10 @@ f32[1,4,4,4]
         """Return the graph that computes `outputs`.
 
         Raises:
-            ModelError: If an output is not the result of a call.
+            ModelError: If there is no output, or one is not the result of a call.
         """
+        if not outputs:
+            raise ModelError(f"graph {self._name!r} has no outputs: pass them to `build`")
         made = {value for node in self._nodes for value in node.outputs}
         for value in outputs:
             if value.name not in made:
@@ -389,6 +399,8 @@ f32[1,4,4,4]
 
 
 def _tensor_type(name: str, shape: tuple[int, ...], dtype: str) -> TensorType:
+    if dtype == "f16":
+        raise ModelError(f"{name!r}: no code is made for f16; use f32")
     try:
         return TensorType(shape, dtype)
     except ValueError as error:

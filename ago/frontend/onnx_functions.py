@@ -96,9 +96,24 @@ def _find_function(
     if not content:
         return None
     function = onnx.FunctionProto.FromString(content)
+    if (node.domain, node.op) == ("", "AffineGrid"):
+        _squeeze_rows_only(function.node)
     stated = [a.default_value for a in schema.attributes.values() if a.default_value.name]
     defaults = read_attributes([*stated, *function.attribute_proto], Scope({}))
     return function, defaults
+
+
+def _squeeze_rows_only(nodes: Iterable[onnx.NodeProto]) -> None:
+    """Let `AffineGrid` drop the axis of a matrix's row alone.
+
+    ONNX's body names no axes, and so drops the batch as well where it is 1. The body's constant
+    `one_1d` is the axis that is meant.
+    """
+    for node in nodes:
+        if node.op_type == "Squeeze" and len(node.input) == 1:
+            node.input.append("one_1d")
+        for attribute in node.attribute:
+            _squeeze_rows_only(attribute.g.node)
 
 
 def _newest(versions: Sequence[int], wanted: int) -> int:

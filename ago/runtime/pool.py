@@ -85,8 +85,9 @@ def chosen_cpus(threads: int, affinity: Affinity) -> list[int]:
         big = big_cpus()
         return [-1] * others if not big else [big[k % len(big)] for k in range(1, threads)]
     count = os.cpu_count() or 1
-    numbers = () if isinstance(affinity, str) else tuple(affinity)
-    if not numbers or any(not 0 <= cpu < count for cpu in numbers):
+    is_list = isinstance(affinity, Sequence) and not isinstance(affinity, str)
+    numbers = tuple(affinity) if is_list else ()
+    if not numbers or any(type(cpu) is not int or not 0 <= cpu < count for cpu in numbers):
         raise InputError(f"affinity={affinity!r}: expected 'big', 'none' or numbers of CPUs")
     return [numbers[k % len(numbers)] for k in range(1, threads)]
 

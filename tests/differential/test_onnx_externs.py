@@ -122,6 +122,7 @@ CASES = {
         [],
         {"mode": "bicubic", "padding_mode": "reflection"},
     ),
+    "affine grid of one": ("AffineGrid", 20, [normal(7, 1, 2, 3)], [ints(1, 3, 4, 5)], {}),
     "roi align 10": (
         "RoiAlign",
         10,
@@ -247,4 +248,11 @@ def test_what_depends_on_data_is_refused_with_the_reason(model, reason):
 def test_a_wrong_number_of_activations_is_an_error_of_the_model():
     model, _ = one_node("LSTM", [X], cell(4), 14, hidden_size=3, activations=["Tanh"])
     with pytest.raises(ModelError, match="'activations' must list 3"):
+        load(model)
+
+
+@pytest.mark.parametrize(("opset", "mode"), [(16, "cubic"), (20, "bicubic")])
+def test_names_of_modes_belong_to_an_opset(opset, mode):
+    model, _ = one_node("GridSample", [IMAGE, normal(7, 2, 3, 3, 2)], [], opset, ("y",), mode=mode)
+    with pytest.raises(UnsupportedError, match=f"mode='{mode}'; expected one of"):
         load(model)

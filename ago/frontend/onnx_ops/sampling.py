@@ -5,6 +5,8 @@ Read `TRANSLATORS` first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ago.errors import ModelError
 from ago.frontend.onnx_ops.base import (
     Canonical,
@@ -18,25 +20,27 @@ from ago.frontend.onnx_ops.base import (
 )
 from ago.frontend.onnx_ops.windows import window_attrs
 from ago.frontend.raw import RawNode
+from ago.ir.ops.sampling import GRID_MODES
 
 _MODES_16 = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
+_MODES_20 = {mode: mode for mode in GRID_MODES}
 
 
 def grid_sample_16(node: RawNode, context: Context) -> Canonical:
     """`GridSample` 16 to 19, on two spatial axes."""
-    mode = str_attr(node, "mode", "bilinear")
-    if mode not in _MODES_16:
-        raise RefusalError(f"attribute mode={mode!r}; only {', '.join(_MODES_16)}")
-    return _grid_sample(node, _MODES_16[mode])
+    return _grid_sample(node, "bilinear", _MODES_16)
 
 
 def grid_sample_20(node: RawNode, context: Context) -> Canonical:
     """`GridSample` since 20, on any spatial axes."""
-    mode = str_attr(node, "mode", "linear")
-    return _grid_sample(node, _MODES_16.get(mode, mode))
+    return _grid_sample(node, "linear", _MODES_20)
 
 
-def _grid_sample(node: RawNode, mode: str) -> Canonical:
+def _grid_sample(node: RawNode, default: str, modes: Mapping[str, str]) -> Canonical:
+    name = str_attr(node, "mode", default)
+    if name not in modes:
+        raise RefusalError(f"attribute mode={name!r}; expected one of {', '.join(modes)}")
+    mode = modes[name]
     attrs = {
         "mode": mode,
         "padding_mode": str_attr(node, "padding_mode", "zeros"),

@@ -129,3 +129,29 @@ def test_inputs_and_constants_of_other_element_types():
     assert b.constant([1, 2**62], dtype="i64").type.dtype == "i64"
     with pytest.raises(ModelError, match="unknown element type 'float'"):
         b.input("x", (2,), "float")
+
+
+def test_a_builder_prints_what_it_holds():
+    b = GraphBuilder("net")
+    b.relu(b.input("x", (1, 3)))
+    assert str(b) == "GraphBuilder('net': inputs x: f32[1,3]; 1 nodes)"
+
+
+def test_extents_that_are_no_integers_are_refused():
+    with pytest.raises(ModelError, match=r"'x': extents of \(1, 1\.5\) must be integers"):
+        GraphBuilder().input("x", (1, 1.5))
+    with pytest.raises(ModelError, match="must be integers"):
+        GraphBuilder().input("x", 3)
+    assert GraphBuilder().input("x", (np.int64(2), 3)).shape == (2, 3)
+
+
+def test_a_graph_without_outputs_is_refused():
+    b = GraphBuilder("net")
+    b.relu(b.input("x", (1, 3)))
+    with pytest.raises(ModelError, match="'net' has no outputs"):
+        b.build()
+
+
+def test_float16_is_refused():
+    with pytest.raises(ModelError, match="'x': no code is made for f16"):
+        GraphBuilder().input("x", (1, 3), "f16")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_affinity() -> None:
     assert chosen_cpus(4, "none") == [-1, -1, -1]
     assert chosen_cpus(4, [0]) == [0, 0, 0]
     assert chosen_cpus(1, "big") == []
-    for wrong in ([], [-1], [10**6], "fast"):
+    for wrong in ([], [-1], [10**6], ["0"], [0.5], 3, "fast"):
         with pytest.raises(InputError, match="affinity="):
             chosen_cpus(2, wrong)
 
@@ -123,3 +124,17 @@ def test_big_cpus_are_those_of_the_highest_capacity(tmp_path: Path) -> None:
 def test_numbers_of_threads_are_checked(threads: int) -> None:
     with pytest.raises(InputError, match="threads="):
         ago.optimize(tiny_mobilenet(size=64), threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"threads": True}, "threads=True"),
+        ({"affinity": "fast"}, "affinity='fast'"),
+        ({"seed": "x"}, "seed='x'"),
+        ({"intensive_fusion": "no"}, "intensive_fusion='no'"),
+    ],
+)
+def test_options_of_wrong_types_are_refused(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ago.optimize(tiny_mobilenet(size=64), **option)
