@@ -38,7 +38,7 @@ _LOAD_EFFICIENCY = 0.8
 _LOAD_CYCLES = 0.1
 """Cycles of a load that other bounds hide: of two equal tiles the one with fewer loads wins."""
 
-_WINDOW_ACCUMULATORS = 0.6
+_WINDOW_ACCUMULATORS = 0.56
 """Largest share of the registers for accumulators beside a window: compilers load early."""
 
 _LEAST_KEPT = 5

@@ -51,6 +51,10 @@ KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
         lambda: conv(64, 64, 14, 3, group=64),
         {"avx2": 0.48, "avx512": 0.52, "neon": 0.50},
     ),
+    "depthwise 3x3, wide": (
+        lambda: conv(32, 32, 56, 3, group=32),
+        {"avx2": 0.48, "avx512": 0.52, "neon": 0.50},
+    ),
     "depthwise 3x3 /2": (
         lambda: conv(64, 64, 14, 3, group=64, strides=2),
         {"avx2": 0.45, "avx512": 0.45, "neon": 0.45},
