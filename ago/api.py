@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from ago.codegen.entry import InputSlot, OutputSlot, Slot, WorkspaceSlot
+from ago.errors import InputError
 from ago.footprint import memory_figures
 from ago.frontend import load
 from ago.fuse import Plans
