@@ -45,6 +45,9 @@ BATCH = 12
 FEWEST = 20
 """Distinct schedules below which a task teaches nothing."""
 
+STEADY = 0.1
+"""Most that the median of repeated times may differ: other work was running beside others."""
+
 FOLDS = 5
 ONLINE = 16
 """Measured schedules of a task that the refitted ranker has seen."""
@@ -67,6 +70,11 @@ class Measured:
     features: Features
     seconds: Numbers
     again: Numbers
+
+    @property
+    def noise(self) -> Numbers:
+        """(m,) how far repeated times are apart; none where nothing was timed twice."""
+        return np.abs(self.again[:, 1] / self.again[:, 0] - 1)
 
 
 def tasks_of(models: Sequence[Path], target: Target) -> list[Task]:
@@ -167,7 +175,10 @@ def load(tasks: Sequence[Task], path: Path) -> list[Measured]:
         record = Record.from_json(line)
         by_key[record.key].append(record)
     found = [_measured(task, by_key[task.key]) for task in tasks if task.key in by_key]
-    return [measured for measured in found if len(measured.seconds) >= FEWEST]
+    many = [measured for measured in found if len(measured.seconds) >= FEWEST]
+    steady = [m for m in many if not len(m.noise) or np.median(m.noise) < STEADY]
+    print(f"{len(found)} tasks, {len(many)} with many schedules, {len(steady)} of them steady")
+    return steady
 
 
 def _measured(task: Task, records: Sequence[Record]) -> Measured:
@@ -215,7 +226,7 @@ def _rows(found: Sequence[Measured]) -> tuple[Features, Numbers, Numbers]:
 def report(found: Sequence[Measured], seed: int) -> str:
     """A table in Markdown."""
     rows = sum(len(m.seconds) for m in found)
-    noise = np.concatenate([np.abs(np.diff(m.again, axis=1) / m.again[:, :1])[:, 0] for m in found])
+    noise = np.concatenate([m.noise for m in found])
     lines = [
         f"{len(found)} tasks, {rows} schedules; a time repeats within {np.median(noise):.1%} "
         f"(median), {np.quantile(noise, 0.9):.1%} (9 of 10).",

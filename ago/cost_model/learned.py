@@ -27,7 +27,7 @@ GRADES = 31
 _PARAMETERS: dict[str, Any] = {
     "objective": "lambdarank",
     "label_gain": list(range(GRADES + 1)),
-    "lambdarank_truncation_level": 30,
+    "lambdarank_truncation_level": 60,
     "lambda_l2": 1.0,
     "feature_fraction": 0.5,
     "deterministic": True,
