@@ -52,7 +52,13 @@ FOLDS = 5
 ONLINE = 16
 """Measured schedules of a task that the refitted ranker has seen."""
 
-CASES = ("random order", "analytic", "trained on other tasks", f"and {ONLINE} trials of the task")
+CASES = (
+    "random order",
+    "analytic",
+    f"{ONLINE} trials of the task alone",
+    "trained on other tasks",
+    f"and {ONLINE} trials of the task",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,10 @@ def _measured(task: Task, records: Sequence[Record]) -> Measured:
 
 
 def evaluate(found: Sequence[Measured], seed: int) -> dict[str, Quality]:
-    """The quality of rankers on tasks they were not trained on, the mean over tasks."""
+    """The quality of rankers on tasks they were not trained on, the mean over tasks.
+
+    Each ranks the schedules of a task that are not among the trials that some were shown.
+    """
     kinds: dict[str, list[Quality]] = defaultdict(list)
     for fold in range(FOLDS):
         base = train_booster(*_rows([m for n, m in enumerate(found) if n % FOLDS != fold]), seed)
@@ -203,14 +212,15 @@ def evaluate(found: Sequence[Measured], seed: int) -> dict[str, Quality]:
             features, seconds = measured.features, measured.seconds
             shown = np.random.default_rng(seed).permutation(len(seconds))[:ONLINE]
             others = np.setdiff1d(np.arange(len(seconds)), shown)
-            learned = LearnedModel(seed, base=base)
-            scores = [AnalyticModel().predict(features), learned.predict(features)]
-            learned.fit(features[shown], seconds[shown], np.zeros(len(shown), int))
-            kinds[CASES[0]].append(Quality.of_chance(seconds))
-            for case, score in zip(CASES[1:3], scores, strict=True):
-                kinds[case].append(Quality.of(score, seconds))
-            online = learned.predict(features)
-            kinds[CASES[3]].append(Quality.of(online[others], seconds[others]))
+            before, after = LearnedModel(seed, base=base), LearnedModel(seed, base=base)
+            alone = LearnedModel(seed, pretrained=False)
+            for model in (after, alone):
+                model.fit(features[shown], seconds[shown], np.zeros(len(shown), int))
+            kinds[CASES[0]].append(Quality.of_chance(seconds[others]))
+            models = (AnalyticModel(), alone, before, after)
+            for case, model in zip(CASES[1:], models, strict=True):
+                scores = model.predict(features[others])
+                kinds[case].append(Quality.of(scores, seconds[others]))
     return {case: Quality.mean(kinds[case]) for case in CASES}
 
 
