@@ -22,7 +22,7 @@ from ago.options import Options
 from ago.partition import find_partitioner
 from ago.pipeline import compile_graph
 from ago.target import Target, resolve_target
-from benchmarks.fusion import compile_both, network_sample, paired
+from benchmarks.fusion import network_sample, paired
 from benchmarks.steps import Model
 from benchmarks.tables import RESULTS, markdown_table, pin, replace_section
 
@@ -34,6 +34,8 @@ _SIZES = {
     "bert_tiny": ("tokens", (128, 64, 32)),
 }
 """What a network calls its size, and the sizes."""
+
+_ROUNDS = 15
 
 _PROFILED = ("mobilenet_v2", "mnasnet1_0", "squeezenet1_1", "mobilevit_s", *_SIZES)
 
@@ -55,10 +57,12 @@ def size_table(target: Target) -> str:
     for name, (dimension, sizes) in _SIZES.items():
         for size in sizes:
             graph = MODELS[name](**{dimension: size})
-            full, apart = compile_both(graph, target, find_partitioner("affix"))
-            relay = compile_graph(graph, Options(target), find_partitioner("relay"))
-            run, *others = (network_sample(Model(way)) for way in (full, apart, relay))
-            ratios = [paired(run, other) for other in others]
+            ways = [
+                compile_graph(graph, Options(target, intensive_fusion=on), find_partitioner(cuts))
+                for on, cuts in ((True, "affix"), (False, "affix"), (True, "relay"))
+            ]
+            full, *others = (network_sample(Model(way)) for way in ways)
+            ratios = [paired(full, other, _ROUNDS) for other in others]
             cells = [f"{r.median:.3f} ({r.low:.3f} to {r.high:.3f})" for r in ratios]
             rows.append([name, f"{dimension} {size}", f"{1e3 * ratios[0].fused:.3f}", *cells])
     header = ("network", "input", "full, ms", "full / no intensive", "full / relay")
