@@ -26,8 +26,9 @@ from ago.target import Target
 _LONGEST = 8
 """Most pieces of a nest."""
 
-_TILE_ROWS = 4
-"""Fewest rows of a block where it takes the rows of register tiles."""
+_TILE_ROWS = 8
+"""Fewest rows of a block where it takes the rows of register tiles: two tiles, so that what one
+stores is not read back before the next is computed."""
 
 _RUNNERS_UP = 10
 """Most plans of one nest, and most neighbours of the best plan, that are offered beside it."""
