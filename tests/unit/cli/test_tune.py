@@ -1,14 +1,18 @@
 """`ago tune` on made-up times: what it prints and keeps, and how it is stopped and used."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
 import ago.tune.runners
+import ago.tuning
+from ago.contest import Contest
 from ago.tune.database import Database
+from ago.tune.record import Record, TaskKey
 from ago.tune.trial import Job, Outcome
 from tests.support.tuning import FakeRunner
 
@@ -31,9 +35,18 @@ class Local(FakeRunner):
         return super().run(jobs)
 
 
+def agree(
+    graph: object, options: object, chosen: Mapping[TaskKey, tuple[Record, Record]], *_: object
+) -> Contest:
+    """In place all is as it is alone."""
+    records = [replace(record, level=2) for pair in chosen.values() for record in pair]
+    return Contest(2e-3, 1e-3, tuple(records), 0)
+
+
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ago.tune.runners, "LocalRunner", Local)
+    monkeypatch.setattr(ago.tuning, "contest", agree)
 
 
 def test_it_tunes_and_says_what_came_out(invoke: Invoke, tmp_path: Path) -> None:
@@ -44,6 +57,7 @@ def test_it_tunes_and_says_what_came_out(invoke: Invoke, tmp_path: Path) -> None
     told = json.loads(result.stdout)
     assert told["trials"] == 24
     assert told["best_seconds"] <= told["default_seconds"]
+    assert (told["default_in_place_seconds"], told["best_in_place_seconds"]) == (2e-3, 1e-3)
     assert told["statuses"] == {"ok": 24}
     assert "no trial failed" in (tmp_path / "tuning.log").read_text("utf-8")
     with Database(file) as database:
