@@ -14,8 +14,8 @@ from tests.support.model_feeds import small_feeds, small_model
 
 
 @pytest.fixture(autouse=True)
-def _quick_compiler(monkeypatch):
-    monkeypatch.setenv("AGO_CFLAGS", "-O1")
+def _quick_strict_compiler(monkeypatch):
+    monkeypatch.setenv("AGO_CFLAGS", "-O1 -Werror")
 
 
 @pytest.mark.parametrize(
