@@ -74,6 +74,7 @@ class Request:
             return optimize(
                 graph,
                 self.options.target,
+                threads=self.options.threads,
                 database=self.database,
                 intensive_fusion=self.options.intensive_fusion,
                 progress=progress,
@@ -206,6 +207,13 @@ _PARAMETERS = (
         help="Value of an input that is the same in every call: rate=16000, shape=1,-1, x.npy.",
     ),
     click.option(
+        "--threads",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Threads that may share a run.",
+    ),
+    click.option(
         "--intensive-fusion/--no-intensive-fusion",
         default=True,
         show_default=True,
@@ -230,12 +238,13 @@ def model_options(function: Callable[..., None]) -> Callable[..., None]:
         dims: dict[str, int],
         shapes: dict[str, tuple[int, ...]],
         constants: dict[str, npt.NDArray[np.generic]],
+        threads: int,
         intensive_fusion: bool,
         database: Path | None,
         json: bool,
         **own: object,
     ) -> None:
-        options = Options(resolve_target(target), intensive_fusion=intensive_fusion)
+        options = Options(resolve_target(target), threads, intensive_fusion)
         request = Request(model, options, dims, shapes, constants, database, json)
         function(request, **own)
 

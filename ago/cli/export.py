@@ -46,13 +46,12 @@ from ago.runtime.memory import MemoryReport
     show_default=True,
     help="A file to map, the same file included by the assembler, or a C array.",
 )
-@click.option("--threads", type=int, default=1, show_default=True, help="That may share a run.")
 @click.option("--name", help="What C names begin with; by default the model's own name.")
 @click.option(
     "--memory", is_flag=True, help="Also report code, weights and workspace of each step."
 )
 def export_command(
-    request: Request, out: Path, weights: WeightsForm, threads: int, name: str | None, memory: bool
+    request: Request, out: Path, weights: WeightsForm, name: str | None, memory: bool
 ) -> None:
     """Write MODEL as C with a header, a Makefile, a CMake file and an example program.
 
@@ -60,7 +59,6 @@ def export_command(
     Python; the same model, target and options give the same bytes. --memory compiles the C, and
     adds memory.txt, memory.json and memory.html.
     """
-    request = replace(request, options=replace(request.options, threads=threads))
     graph = request.load()
     graph = graph if name is None else replace(graph, name=name)
     with progress_bar() as progress:

@@ -110,6 +110,15 @@ def test_verify(invoke, model: Path) -> None:
     assert invoke("verify", model, "--dim", "batch=1").stdout.startswith("verified: ")
 
 
+def test_threads_share_a_run(invoke) -> None:
+    options = ("tiny_mobilenet", "--dim", "size=64", "--json")
+    one, two = (invoke("run", *options, "--threads", n) for n in "12")
+    assert one.exit_code == two.exit_code == 0
+    outputs = [json.loads(run.stdout)["outputs"] for run in (one, two)]
+    assert outputs[0] == outputs[1]
+    assert "threads=0" in invoke("run", *options, "--threads", "0").stderr
+
+
 def test_built_in_networks_need_no_file(invoke) -> None:
     result = invoke("show", "tiny_mobilenet", "--after", "partition")
     assert "subgraphs" in result.stdout
