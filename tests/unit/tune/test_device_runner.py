@@ -42,6 +42,15 @@ def test_each_failure_costs_its_own_trial(runner):
     assert [o.decisions["test/number"] for o in outcomes] == list(range(len(how)))
 
 
+def test_systems_with_a_libc_isolate_alike(runner, monkeypatch):
+    for module in ("ago.tune.trial_program", "ago.runtime.toolchain"):
+        monkeypatch.setattr(f"{module}.needs_no_libc", lambda target: False)
+    task = small_task(HOST)
+    kinds = ["", "crash", "hang", "wrong"]
+    outcomes = runner.run([job(task, kind, number) for number, kind in enumerate(kinds)])
+    assert [outcome.status for outcome in outcomes] == ["ok", "crash", "timeout", "wrong"]
+
+
 def test_what_the_naive_nest_leaves_unwritten_is_not_compared(runner):
     program = small_task(HOST).program
     wide = program.with_buffer(replace(program.buffer("C"), shape=(12, 40)))
