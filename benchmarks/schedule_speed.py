@@ -1,6 +1,7 @@
 """How fast the compiler itself is: nests lowered, scheduled, verified and printed; candidates made.
 
-Read `nest_rows` and `candidate_rates` first. Times are this machine's, the fastest of a few runs.
+Read `nest_rows` and `candidate_rates` first. Times are this machine's, of the first
+run: a second one would find results that are kept.
 
     python -m benchmarks.schedule_speed MODEL.onnx ...
 """
@@ -30,7 +31,6 @@ from ago.schedule.chooser import RandomChooser
 from ago.target import Target, resolve_target
 from benchmarks.tables import markdown_table, pin
 
-_RUNS = 3
 _CANDIDATES = 100
 
 
@@ -87,13 +87,10 @@ def nest_rows(graph: Graph, target: Target) -> dict[str, NestTimes]:
 
 
 def _timed(work: Callable[[], object]) -> tuple[float, object]:
-    """Milliseconds of the fastest of a few runs, and the result."""
-    best = float("inf")
-    for _ in range(_RUNS):
-        start = time.process_time()
-        result = work()
-        best = min(best, time.process_time() - start)
-    return 1e3 * best, result
+    """Milliseconds of CPU time, and the result."""
+    start = time.process_time()
+    result = work()
+    return 1e3 * (time.process_time() - start), result
 
 
 def two_convolutions() -> Graph:
