@@ -104,7 +104,7 @@ def test_as_a_script(tmp_path, model):
         (["--target", "pentium"], "unknown target 'pentium'; known targets: host, cortex-a53"),
         (["--shape", "image=2,3,x"], "is not of the form NAME=2,3,112,112"),
         (["--shape", "other=2,3,7,9"], "other"),
-        (["--run", "jtag"], "'jtag' is not one of 'emulated', 'qemu'"),
+        (["--run", "jtag"], "'jtag' names no device: expected one of local, qemu"),
     ],
 )
 def test_mistakes_are_named(tmp_path, model, arguments, message):
