@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 from ago.ir.attributes import read_int, read_ints
 from ago.ir.graph import Graph, Node
+from ago.ir.ops import OPERATORS
 from ago.ir.ops.rearrange import digit_groups
 from ago.passes.draft import Draft
 from ago.passes.eliminate_identities import eliminate_identities
-
-_MOVES = ("Reshape", "Transpose", "Rearrange")
 
 
 def compose_movement(graph: Graph) -> Graph:
@@ -60,7 +59,7 @@ class Move:
     @staticmethod
     def of(node: Node, source: Sequence[int]) -> Move | None:
         """What a node does to a tensor of shape `source`; None if it is no such node."""
-        if node.op not in _MOVES or 0 in source:
+        if not OPERATORS[node.op].permutes or 0 in source:
             return None
         if node.op == "Rearrange":
             split, perm, shape = (read_ints(node.attrs, key) for key in ("split", "perm", "shape"))
@@ -141,8 +140,10 @@ def _starts(groups: Sequence[Sequence[int]] | None) -> set[int]:
 
 def _composed(draft: Draft, node: Node) -> Node | None:
     """A node that does what it and the run before it do; None where there is no run."""
-    before = draft.producer(node.inputs[0]) if node.op in _MOVES else None
-    if before is None or before.op not in _MOVES or not draft.is_private(before.output, node):
+    before = draft.producer(node.inputs[0]) if OPERATORS[node.op].permutes else None
+    if before is None or not (
+        OPERATORS[before.op].permutes and draft.is_private(before.output, node)
+    ):
         return None
     source = draft.graph.types[before.inputs[0]].shape
     first = Move.of(before, source)

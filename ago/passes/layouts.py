@@ -39,9 +39,6 @@ _ALONG_ROWS = frozenset(
 )
 """Operators that usually go along the last axis, of their input and of their result."""
 
-_MOVES = frozenset(("Rearrange", "Reshape", "Transpose"))
-"""Operators that may read rows as other rows, all of them."""
-
 _FOLLOWERS = frozenset(("Concat", "Expand", "Interleave", "Pad", "Slice", "Take", "Tile", "Trilu"))
 """Operators, besides element-wise ones, whose axes are those of their inputs."""
 
@@ -146,7 +143,7 @@ def _for_its_reader(graph: Graph, value: str, maps: frozenset[str], lanes: int) 
     Elements that are neighbours stay so, and rows are whole vectors: they are written as such.
     """
     readers, kind = graph.consumers(value), graph.types[value]
-    if len(readers) != 1 or readers[0].op not in _MOVES or value in graph.outputs:
+    if len(readers) != 1 or not OPERATORS[readers[0].op].permutes or value in graph.outputs:
         return None
     (reader,) = readers
     if reader.output in maps or kind.shape[-1] % lanes:

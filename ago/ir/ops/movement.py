@@ -160,8 +160,8 @@ def trilu_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]:
 
 
 OPERATORS = (
-    Operator("Reshape", "movement", infer_reshape, reshape_reference),
-    Operator("Transpose", "movement", infer_transpose, transpose_reference),
+    Operator("Reshape", "movement", infer_reshape, reshape_reference, permutes=True),
+    Operator("Transpose", "movement", infer_transpose, transpose_reference, permutes=True),
     Operator("Slice", "movement", infer_slice, slice_reference),
     Operator("Expand", "movement", infer_expand, expand_reference),
     Operator("Tile", "movement", infer_tile, tile_reference),

@@ -41,12 +41,15 @@ class Operator:
         reference: The definition: from arrays (None where absent) and attributes to arrays; floats
             are float64, integers and bools have the tensor's own type, so that they wrap around as
             it does.
+        permutes: Whether its result is its first input's elements, each once, in another order or
+            shape.
     """
 
     name: str
     kind: Kind
     infer: Infer
     reference: Reference
+    permutes: bool = False
 
 
 FLOAT32 = frozenset({"f32"})

@@ -99,6 +99,6 @@ def interleave_reference(inputs: InputArrays, attrs: Attrs) -> tuple[Array, ...]
 
 
 OPERATORS = (
-    Operator("Rearrange", "movement", infer_rearrange, rearrange_reference),
+    Operator("Rearrange", "movement", infer_rearrange, rearrange_reference, permutes=True),
     Operator("Interleave", "movement", infer_interleave, interleave_reference),
 )

@@ -185,3 +185,17 @@ def test_conv_in_the_padding_uses_zero_times_the_weight():
     x, w = np.ones((1, 1, 1, 1)), np.full((1, 1, 1, 2), INF)
     result = run("Conv", x, w, **{**CONV, "pads": (0, 0, 0, 1)})
     assert np.isnan(result).all()
+
+
+PERMUTING = {
+    "Reshape": {"shape": (4, 3)},
+    "Transpose": {"perm": (1, 0)},
+    "Rearrange": {"split": (3, 2, 2), "perm": (2, 0, 1), "shape": (2, 6)},
+}
+
+
+def test_operators_that_permute_keep_each_element_once():
+    x = np.arange(12).reshape(3, 4)
+    assert {name for name, row in OPERATORS.items() if row.permutes} == set(PERMUTING)
+    for name, attrs in PERMUTING.items():
+        assert sorted(run(name, x, **attrs).reshape(-1)) == list(range(12))
