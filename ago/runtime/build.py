@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +21,14 @@ from ago.errors import DeviceError, ToolchainError
 from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.runtime.cache import Cache
+from ago.runtime.platforms import System, host_system
 from ago.runtime.program import write_program
 from ago.runtime.symbols import function_sizes
 from ago.runtime.toolchain import Toolchain, find_toolchain
 
 _SIZES = "sizes.json"
 
-BinaryKind = Literal["shared", "executable"]
+BinaryKind = Literal["shared", "static", "executable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def build(
 
     Args:
         artifact: What to build.
-        kind: `"shared"` for a libc-free library, `"executable"` for a static benchmark program.
+        kind: `"shared"` for a libc-free library, `"static"` for one to link into a program,
+            `"executable"` for a static benchmark program.
         out: The file to write; its directory is created if missing.
         toolchain: By default whatever `find_toolchain` finds for the target.
         embed_weights: Put the weights into the executable; otherwise it takes `--weights FILE`.
@@ -166,9 +167,9 @@ def code_sizes(
     return sizes
 
 
-def library_suffix() -> str:
-    """File name ending of a shared library on this machine."""
-    return ".dylib" if sys.platform == "darwin" else ".so"
+def library_suffix(system: System | None = None) -> str:
+    """File name ending of a shared library on a system, by default this machine's."""
+    return ".dylib" if (system or host_system()) == "macos" else ".so"
 
 
 @contextlib.contextmanager
@@ -194,9 +195,13 @@ def _link_library(made: _Compiled, out: Path) -> None:
     made.compiler.link_shared(made.objects, out, made.artifact.target)
 
 
+def _archive(made: _Compiled, out: Path) -> None:
+    made.compiler.archive(made.objects, out, made.artifact.target)
+
+
 def _link_program(made: _Compiled, out: Path) -> None:
     target = made.artifact.target
-    sources = write_program(made.artifact, made.directory, made.embed_weights)
+    sources = write_program(made.artifact, made.directory, made.compiler, made.embed_weights)
     own = made.compiler.compile_objects(
         sources,
         made.directory,
@@ -209,6 +214,7 @@ def _link_program(made: _Compiled, out: Path) -> None:
 
 _LINKS: Mapping[BinaryKind, Callable[[_Compiled, Path], None]] = {
     "shared": _link_library,
+    "static": _archive,
     "executable": _link_program,
 }
 """How each kind of binary is made of a model's object files."""

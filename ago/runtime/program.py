@@ -10,22 +10,25 @@ from pathlib import Path
 
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.sources import csrc_path
-from ago.runtime.toolchain import needs_no_libc
+from ago.runtime.toolchain import Toolchain
 from ago.runtime.weights import incbin_text
 
 
-def write_program(artifact: Artifact, directory: Path, embed_weights: bool) -> list[Path]:
+def write_program(
+    artifact: Artifact, directory: Path, compiler: Toolchain, embed_weights: bool
+) -> list[Path]:
     """Write what the benchmark program needs besides the model.
 
     Args:
         artifact: What to build.
         directory: Where `Artifact.write` wrote the model and its weights.
+        compiler: Who will compile it, and for which system.
         embed_weights: Put the weights into the program.
 
     Returns:
         The files to compile, for any CPU of the architecture.
     """
-    system = "ago_sys_linux.c" if needs_no_libc(artifact.target) else "ago_sys_posix.c"
+    system = "ago_sys_linux.c" if compiler.needs_no_libc(artifact.target) else "ago_sys_posix.c"
     files = ["ago_bench_main.c", system, "ago_bench.h", "ago_program.h", "ago_sys.h"]
     for file_name in files:
         (directory / file_name).write_bytes(csrc_path(file_name).read_bytes())

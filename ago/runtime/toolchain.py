@@ -1,8 +1,8 @@
 """The C compiler: finding one, its flags for a target, compiling and linking.
 
-Read `Toolchain` first. Any clang, or the one in pip's `ziglang`, compiles for the host and for
-AArch64 Linux. Libraries link no libc, and the linker is told to refuse undefined symbols, so a
-library that links here loads anywhere.
+Read `Toolchain` first. Any clang, or the one in pip's `ziglang`, compiles for the host, for AArch64
+Linux and for Android; `ziglang` also for macOS. Libraries link no libc, and the linker is told to
+refuse undefined symbols, so a library that links here loads anywhere.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ago.errors import ToolchainError
 from ago.progress import Progress, silent
 from ago.runtime.cache import Cache
+from ago.runtime.platforms import Kind, System, cpu_flags, host_system, is_native, triple
 from ago.target import Target, host_arch
-
-Kind = Literal["clang", "zig", "gcc"]
 
 _MAX_ERROR_LINES = 40
 
@@ -61,11 +59,14 @@ class Toolchain:
         command: Program and its leading arguments, such as `("clang-19",)`.
         kind: Which family's flags it takes.
         version: First line of `--version`.
+        system: What binaries run on. None stands for this machine's own where it can run the
+            target's code, for Linux elsewhere.
     """
 
     command: tuple[str, ...]
     kind: Kind
     version: str
+    system: System | None = None
 
     def fingerprint(self, target: Target) -> str:
         """SHA-256 (hexadecimal) of what, besides the sources, decides the object code."""
@@ -132,7 +133,7 @@ class Toolchain:
         Raises:
             ToolchainError: The linker failed, for instance at an undefined symbol.
         """
-        if needs_no_libc(target):
+        if self.needs_no_libc(target):
             flags = ["-shared", *_BARE_LINK_FLAGS]
             if target.arch == "aarch64":
                 flags.append("-Wl,-z,max-page-size=16384")  # what Android 15 devices may use
@@ -156,14 +157,49 @@ class Toolchain:
         Raises:
             ToolchainError: The linker failed.
         """
-        flags = ["-static", *_BARE_LINK_FLAGS] if needs_no_libc(target) else []
+        flags = ["-static", *_BARE_LINK_FLAGS] if self.needs_no_libc(target) else []
         return self._link(flags, objects, out, target)
+
+    def archive(self, objects: Sequence[Path], out: Path, target: Target) -> Path:
+        """Collect objects in a static library.
+
+        Raises:
+            ToolchainError: There is no archiver, or it failed.
+        """
+        out.unlink(missing_ok=True)  # an archiver adds to what is there
+        _checked([*self._archiver(target), "rcs", str(out), *map(str, objects)])
+        return out
+
+    def needs_no_libc(self, target: Target) -> bool:
+        """Whether binaries for `target` are linked without any libc: all but those for macOS."""
+        if self._is_native(target):
+            return sys.platform != "darwin" and host_arch() != "any"
+        return self.system != "macos"
+
+    def _archiver(self, target: Target) -> tuple[str, ...]:
+        """The program that makes static libraries of this compiler's objects."""
+        if self.kind == "zig":
+            return (*self.command[:-1], "ar")
+        if self.kind == "clang":
+            done = _call([*self.command, "-print-prog-name=llvm-ar"])
+            if Path(done.stdout.strip()).is_absolute():
+                return (done.stdout.strip(),)
+        if self._is_native(target):
+            return ("ar",)
+        raise ToolchainError(
+            f"no llvm-ar beside {self.command[0]} to make a static library for {target.arch}: "
+            f"{_HOW_TO_GET_ONE}"
+        )
+
+    def _is_native(self, target: Target) -> bool:
+        """Whether this machine's own format and system are meant."""
+        return self.system in (None, host_system()) and is_native(target)
 
     def _link(
         self, flags: Sequence[str], objects: Sequence[Path], out: Path, target: Target
     ) -> Path:
         linker = self._triple_flags(target)
-        if self.kind == "clang" and not _is_native(target):
+        if self.kind == "clang" and not self._is_native(target):
             linker.append("-fuse-ld=lld")  # the system's linker knows the host's formats alone
         self._run([*linker, *flags, *(str(path) for path in objects), "-o", str(out)])
         return out
@@ -175,38 +211,13 @@ class Toolchain:
         return [*self._triple_flags(target), *flags]
 
     def _triple_flags(self, target: Target) -> list[str]:
-        if _is_native(target):
+        if self._is_native(target):
             return []
-        if self.kind == "zig":
-            return ["-target", f"{target.arch}-linux-musl"]
-        return [f"--target={target.arch}-linux-gnu"]
+        name = triple(self.kind, target, self.system or "linux")
+        return ["-target", name] if self.kind == "zig" else [f"--target={name}"]
 
     def _run(self, arguments: Iterable[str], timeout_seconds: float | None = None) -> None:
-        command = [*self.command, *arguments]
-        try:
-            done = _call(command, timeout_seconds)
-        except OSError as error:
-            raise ToolchainError(f"cannot run {self.command[0]}: {error}") from error
-        except subprocess.TimeoutExpired as error:
-            raise ToolchainError(
-                f"the C compiler did not end in {timeout_seconds:g} seconds: {shlex.join(command)}"
-            ) from error
-        if done.returncode != 0:
-            lines = (done.stderr or done.stdout).splitlines()
-            shown = "\n".join(f"  {line}" for line in lines[:_MAX_ERROR_LINES])
-            if len(lines) > _MAX_ERROR_LINES:
-                shown += f"\n  ... and {len(lines) - _MAX_ERROR_LINES} lines more"
-            raise ToolchainError(
-                f"the C compiler failed with exit code {done.returncode}:\n"
-                f"  {shlex.join(command)}\n{shown}"
-            )
-
-
-def cpu_flags(target: Target) -> tuple[str, ...]:
-    """The flags by which clang and gcc compile for a target's CPU, that of its kind first."""
-    option = "-march" if target.arch == "x86_64" else "-mcpu"
-    cpu = (f"{option}={target.cpu}",) if target.cpu else ()
-    return (*cpu, "-mprefer-vector-width=512") if target.isa == "avx512" else cpu
+        _checked([*self.command, *arguments], timeout_seconds)
 
 
 def find_toolchain(target: Target | None = None) -> Toolchain:
@@ -230,7 +241,7 @@ def find_toolchain(target: Target | None = None) -> Toolchain:
         if not reason:
             return describe_toolchain((command,))
         reasons.append(reason)
-    zig = _zig_command()
+    zig = zig_command()
     if zig:
         return describe_toolchain(zig)
     found = "".join(f"\n  {reason}" for reason in reasons)
@@ -262,6 +273,27 @@ def describe_toolchain(command: tuple[str, ...]) -> Toolchain:
     return Toolchain(command, kind, done.stdout.splitlines()[0].strip())
 
 
+def _checked(command: Sequence[str], timeout_seconds: float | None = None) -> None:
+    """Run a compiler or archiver that has to succeed."""
+    try:
+        done = _call(command, timeout_seconds)
+    except OSError as error:
+        raise ToolchainError(f"cannot run {command[0]}: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ToolchainError(
+            f"the C compiler did not end in {timeout_seconds:g} seconds: {shlex.join(command)}"
+        ) from error
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).splitlines()
+        shown = "\n".join(f"  {line}" for line in lines[:_MAX_ERROR_LINES])
+        if len(lines) > _MAX_ERROR_LINES:
+            shown += f"\n  ... and {len(lines) - _MAX_ERROR_LINES} lines more"
+        raise ToolchainError(
+            f"the C compiler failed with exit code {done.returncode}:\n"
+            f"  {shlex.join(command)}\n{shown}"
+        )
+
+
 def _call(
     command: Sequence[str], timeout_seconds: float | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -287,7 +319,7 @@ def _is_zig(command: Sequence[str]) -> bool:
 
 def _configured_toolchain(configured: str, target: Target | None) -> Toolchain:
     toolchain = describe_toolchain(tuple(shlex.split(configured)))
-    if toolchain.kind == "gcc" and target is not None and not _is_native(target):
+    if toolchain.kind == "gcc" and target is not None and not is_native(target):
         raise ToolchainError(
             f"AGO_CC={configured} compiles for this machine alone, not for {target.name}: "
             f"{_HOW_TO_GET_ONE}"
@@ -308,7 +340,7 @@ def _clang_commands() -> list[str]:
     return [path for path in map(shutil.which, names) if path]
 
 
-def _zig_command() -> tuple[str, ...] | None:
+def zig_command() -> tuple[str, ...] | None:
     """The compiler inside pip's `ziglang`, called without the Python in front of it."""
     spec = importlib.util.find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
@@ -320,26 +352,12 @@ def _zig_command() -> tuple[str, ...] | None:
 @functools.cache
 def _why_clang_cannot(command: str, target: Target | None) -> str:
     """Why this clang cannot link for `target`; empty if it can."""
-    if target is None or _is_native(target):
+    if target is None or is_native(target):
         return ""
     done = _call([command, "-print-prog-name=ld.lld"])
     if Path(done.stdout.strip()).is_absolute():
         return ""
     return f"{command} has no lld to link for {target.arch}"
-
-
-def needs_no_libc(target: Target) -> bool:
-    """Whether binaries for `target` are linked without any libc: on Linux, by both its names."""
-    return not (_is_native(target) and (sys.platform == "darwin" or host_arch() == "any"))
-
-
-def _is_native(target: Target) -> bool:
-    """Whether this machine's own format and system are meant, rather than a Linux board's."""
-    if target.arch == "any":
-        return True
-    if target.arch != host_arch():
-        return False
-    return sys.platform != "darwin" or target.arch == "x86_64" or target.cpu == "apple-m1"
 
 
 def _extra_flags() -> list[str]:

@@ -17,7 +17,7 @@ from ago.codegen.emit import Function
 from ago.errors import ToolchainError
 from ago.runtime.cache import Cache
 from ago.runtime.sources import csrc_path
-from ago.runtime.toolchain import Toolchain, needs_no_libc
+from ago.runtime.toolchain import Toolchain
 from ago.target import Target
 from ago.tune.source import candidates_text
 from ago.tune.trial_data import Trial, TrialData
@@ -145,7 +145,11 @@ def _joined(parts: Iterable[_Compiled]) -> _Compiled:
 
 def _main_objects(compiler: Compiler) -> list[Path]:
     """What every program is linked with, compiled once for each target and compiler."""
-    system = "ago_sys_linux.c" if needs_no_libc(compiler.target) else "ago_sys_posix.c"
+    system = (
+        "ago_sys_linux.c"
+        if compiler.toolchain.needs_no_libc(compiler.target)
+        else "ago_sys_posix.c"
+    )
     sources = [csrc_path(name) for name in ("ago_trial_main.c", system, "ago_mem.c")]
     digest = hashlib.sha256(compiler.toolchain.fingerprint(compiler.target).encode())
     for path in [*sources, *map(csrc_path, _HEADERS)]:

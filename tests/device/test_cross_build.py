@@ -81,12 +81,59 @@ def test_directory_is_complete(tmp_path, model):
     report = cross_build(model, tmp_path)
     assert report["max_err"] is None
     name = report["model"]
-    for file in (f"lib{name}.so", f"{name}.h", "ago_runtime.h", f"{name}.weights", "src"):
+    for file in (f"lib{name}.so", f"{name}.h", "ago_runtime.h", f"{name}.weights", "src/Makefile"):
         assert (tmp_path / file).exists(), file
     assert report["binary_bytes"] == (tmp_path / f"lib{name}.so").stat().st_size
     assert report["program_bytes"] == (tmp_path / f"{name}_bench").stat().st_size
     assert report["weights_bytes"] == (tmp_path / f"{name}.weights").stat().st_size
     assert f"{name}_run" in (tmp_path / f"{name}.h").read_text()
+
+
+def test_android(tmp_path, model):
+    """16 KB pages, nothing needed of the system: what newer devices load."""
+    elffile = pytest.importorskip("elftools.elf.elffile")
+    report = cross_build(model, tmp_path, "--os", "android", "--kind", "so")
+    assert (report["system"], report["program"]) == ("android", None)
+    with open(report["library"], "rb") as file:
+        elf = elffile.ELFFile(file)
+        segments = list(elf.iter_segments("PT_LOAD"))
+        assert segments
+        assert all(segment["p_align"] == 16384 for segment in segments)
+        dynamic = next(elf.iter_segments("PT_DYNAMIC"))
+        assert not list(dynamic.iter_tags("DT_NEEDED"))
+
+
+@pytest.mark.skipif(shutil.which("qemu-aarch64") is None, reason="needs qemu-aarch64")
+def test_android_program_runs(tmp_path, model):
+    report = cross_build(model, tmp_path, "--os", "android", "--kind", "exe", "--run", "qemu")
+    assert report["max_err"] < 1e-5
+
+
+def test_macos(tmp_path, model):
+    pytest.importorskip("ziglang")
+    kinds = ("--kind", "so", "--kind", "a", "--kind", "exe")
+    report = cross_build(model, tmp_path, "--os", "macos", "--target", "apple-m1", *kinds)
+    library = Path(str(report["library"]))
+    assert library.suffix == ".dylib"
+    for path in (library, Path(str(report["program"]))):
+        assert path.read_bytes()[:4] == bytes.fromhex("cffaedfe")  # Mach-O, 64 bits
+    assert Path(str(report["archive"])).read_bytes().startswith(b"!<arch>\n")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler called cc")
+def test_a_program_is_linked_with_the_static_library(tmp_path, model):
+    report = cross_build(model, tmp_path, "--target", "host", "--kind", "a")
+    program = tmp_path / "example"
+    example = [report["sources"] + "/main.c", f"-I{tmp_path}", f"-I{report['sources']}"]
+    subprocess.run(["cc", *example, report["archive"], "-o", program], check=True)
+    done = subprocess.run([program, "2"], cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(done.stdout)["model"] == report["model"]
+
+
+def test_sources_alone(tmp_path, model):
+    report = cross_build(model, tmp_path, "--kind", "source")
+    assert [report[kind] for kind in ("library", "archive", "program")] == [None] * 3
+    assert (Path(str(report["sources"])) / "manifest.json").exists()
 
 
 def test_as_a_script(tmp_path, model):
@@ -107,7 +154,9 @@ def test_as_a_script(tmp_path, model):
         (["--run", "jtag"], "'jtag' names no device: expected one of local, qemu"),
     ],
 )
-def test_mistakes_are_named(tmp_path, model, arguments, message):
+def test_mistakes_are_named(tmp_path, model, arguments, message, monkeypatch):
+    for name in ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"):
+        monkeypatch.delenv(name, raising=False)
     result = CliRunner().invoke(main, [str(model), "--out", str(tmp_path), *arguments])
     assert result.exit_code != 0
     assert message in result.stderr

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 from ago.errors import ToolchainError
-from ago.runtime.toolchain import Toolchain, describe_toolchain, find_toolchain
-from ago.runtime.toolchain import _zig_command as zig_command
+from ago.runtime.toolchain import Toolchain, describe_toolchain, find_toolchain, zig_command
 
 
 def toolchains() -> list[Toolchain]:

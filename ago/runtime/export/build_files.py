@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ago.runtime.artifact import Artifact
-from ago.runtime.toolchain import cpu_flags
+from ago.runtime.platforms import cpu_flags
 
 _FLAGS = (
     "-ffreestanding",

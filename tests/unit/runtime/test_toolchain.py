@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ago.errors import ToolchainError
+from ago.runtime import platforms
 from ago.runtime import toolchain as toolchain_module
 from ago.runtime.toolchain import Toolchain, describe_toolchain, find_toolchain
 from ago.target import TARGETS, resolve_target
@@ -37,7 +38,7 @@ def fake_compiler(directory: Path, name: str, version: str, lld: str = "ld.lld")
 
 
 def without_zig(monkeypatch) -> None:
-    monkeypatch.setattr(toolchain_module, "_zig_command", lambda: None)
+    monkeypatch.setattr(toolchain_module, "zig_command", lambda: None)
 
 
 class TestFinding:
@@ -121,7 +122,7 @@ class TestFlags:
 
     @pytest.fixture(autouse=True)
     def x86_host(self, monkeypatch):
-        monkeypatch.setattr(toolchain_module, "host_arch", lambda: "x86_64")
+        monkeypatch.setattr(platforms, "host_arch", lambda: "x86_64")
         monkeypatch.setattr(toolchain_module.sys, "platform", "linux")
 
     def test_aarch64(self):
@@ -138,12 +139,12 @@ class TestFlags:
         assert self.CLANG._target_flags(PORTABLE) == []
 
     def test_on_a_mac_cortex_means_a_linux_board(self, monkeypatch):
-        monkeypatch.setattr(toolchain_module, "host_arch", lambda: "aarch64")
+        monkeypatch.setattr(platforms, "host_arch", lambda: "aarch64")
         monkeypatch.setattr(toolchain_module.sys, "platform", "darwin")
         assert "--target=aarch64-linux-gnu" in self.CLANG._target_flags(A76)
         assert self.CLANG._target_flags(TARGETS["apple-m1"]) == ["-mcpu=apple-m1"]
-        assert toolchain_module.needs_no_libc(A76)
-        assert not toolchain_module.needs_no_libc(TARGETS["apple-m1"])
+        assert self.CLANG.needs_no_libc(A76)
+        assert not self.CLANG.needs_no_libc(TARGETS["apple-m1"])
 
     def test_fingerprint_tells_compilers_targets_and_flags_apart(self, monkeypatch):
         monkeypatch.delenv("AGO_CFLAGS", raising=False)
