@@ -17,7 +17,7 @@ from ago.fuse.legality import check_nest, reads_of
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
 from ago.fuse.recompute import recompute_factors
-from ago.fuse.shape import roles, stage_loads
+from ago.fuse.shape import is_bordered, roles, stage_loads
 from ago.ir.program import Program
 from ago.ir.value import Call
 from ago.ir.value_types import buffer_types, is_real_stage
@@ -241,7 +241,8 @@ def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tupl
 
     Whole vectors along the vectorised axis, a cache line at least, since what is read and written
     outside of the nest is touched in strips of a block. Of the axis that register tiles take as
-    rows, whole tiles, and none where the tiles would lose their rows to a loop further out.
+    rows, whole tiles, and none where the tiles would lose their rows to a loop further out. Where a
+    border does not read the reduction, single positions: a test decides for each of them.
     """
     output = program.stage(last.output)
     reduction = None if last.reduction is None else program.stage(last.reduction)
@@ -263,6 +264,8 @@ def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tupl
         blocks = [n for n in range(least, axis.extent // 2 + 1) if axis.extent % n == 0]
         if axis.name == part.lane_axis:
             blocks = [n for n in blocks if n % target.lanes == 0]
+        elif reduction is not None and is_bordered(output, reduction, output.loop(axis.name)):
+            blocks = [n for n in blocks if n == 1]
         if blocks:
             yield axis.name, blocks
 

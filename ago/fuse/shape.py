@@ -129,7 +129,7 @@ def _reduces_along(
 ) -> bool:
     """Whether whole vectors along an axis of the output can be accumulated."""
     inner = reduction_axis(output, reduction, axis)
-    if inner is None or _is_bordered(output, reduction, output.loop(axis)):
+    if inner is None or is_bordered(output, reduction, output.loop(axis)):
         return False
     loop = reduction.loop(inner)
     contiguous = reduction.index[-1].coefficient(loop) == 1
@@ -146,7 +146,7 @@ def _all_suit(
     )
 
 
-def _is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:
+def is_bordered(output: Stage, reduction: Stage, loop: str) -> bool:
     """Whether the reduction's result is read only in a part of a loop's iterations."""
     return any(
         load.buffer == reduction.buffer and any(loop in variables(c) for c in condition)
