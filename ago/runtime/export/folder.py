@@ -58,7 +58,7 @@ def export_artifact(
         What was written.
 
     Raises:
-        InputError: There is no such form of weights.
+        InputError: There is no such form of weights, or the folder cannot be written.
     """
     if weights not in get_args(WeightsForm):
         raise InputError(f"weights={weights!r}: expected one of {', '.join(get_args(WeightsForm))}")
@@ -69,11 +69,16 @@ def export_artifact(
     if image and form != "array":
         contents[f"{artifact.name}.weights"] = image
     contents["manifest.json"] = manifest_text(artifact, form, contents).encode()
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in earlier_files(directory) - contents.keys():
-        (directory / name).unlink(missing_ok=True)
-    for name, content in contents.items():
-        _write(directory / name, content)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in earlier_files(directory) - contents.keys():
+            (directory / name).unlink(missing_ok=True)
+        for name, content in contents.items():
+            _write(directory / name, content)
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or directory} cannot be written: {error.strerror}"
+        ) from error
     size = sum(map(len, contents.values()))
     return Exported(directory, tuple(sorted(contents)), size)
 

@@ -106,6 +106,12 @@ def test_unknown_forms_of_weights_are_refused(tmp_path):
         export_artifact(artifact(), tmp_path, weights="zip")
 
 
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file/inner.* cannot be written: Not a directory"):
+        export_artifact(artifact(), tmp_path / "file" / "inner")
+
+
 @pytest.mark.parametrize("names", [CLANG, GCC], ids=["clang", "gcc"])
 def test_it_is_c11_without_warnings(folder, tmp_path, names):
     files = [folder / name for name in (*model_files(folder), "main.c")]
