@@ -162,11 +162,19 @@ class _Turned:
             self._transpose(made, node.output, node.type)
 
     def _turned(self, value: str, rank: int) -> str:
-        """What a value is called when turned; one that broadcasts along both axes stays."""
+        """What a value is called when turned; one that broadcasts along both axes stays.
+
+        Constants are turned here and now.
+        """
         if value not in self.names:
             kind = self.draft.graph.types[value]
             if kind.size == 1:
                 return value
+            constant = self.draft.param(value)
+            if constant is not None:
+                turned = constant[:, None] if kind.rank < 2 else constant.swapaxes(-1, -2)
+                self.names[value] = self.draft.add_param(f"{value}.turned", turned, kind.dtype)
+                return self.names[value]
             made = self.names[value] = self.draft.fresh(f"{value}.turned")
             if kind.rank < 2:
                 self._append("Reshape", value, made, TensorType((*kind.shape, 1), kind.dtype))

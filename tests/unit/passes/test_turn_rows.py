@@ -66,6 +66,8 @@ def test_rows_are_turned_with_whatever_is_added(b, q, k, v, mask, postponed):
     products = [n for n in after.nodes if n.op == "MatMul"]
     assert [n.type.shape for n in products] == [(2, COLUMNS, ROWS), (2, WIDTH, ROWS)]
     assert {n.attrs["axes"] for n in after.nodes if n.op in ("Softmax", "SoftmaxPowers")} == {(1,)}
+    moved = [n.inputs[0] for n in after.nodes if n.op in ("Transpose", "Reshape")]
+    assert not any(value in after.params for value in moved)
     assert turn_rows(after, COLUMNS) == after
 
 
