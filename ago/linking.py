@@ -137,9 +137,12 @@ def _shipped(steps: Sequence[Step]) -> dict[str, str]:
 
 
 def c_identifier(name: str) -> str:
-    """A C identifier close to a model's name, short enough for a file, apart from the runtime's."""
+    """A C identifier close to a model's name, short enough for a file.
+
+    It names none of the runtime's files nor, on a disk of any kind, the example's `main.c`.
+    """
     text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:_MOST_LETTERS]
-    usable = re.match(r"(?!ago(_|$))[a-z]", text, re.IGNORECASE)
+    usable = re.match(r"(?!ago(_|$)|main$)[a-z]", text, re.IGNORECASE)
     return text if usable else f"model_{text}".rstrip("_")
 
 

@@ -6,6 +6,7 @@ Read `export_command` first.
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -17,16 +18,18 @@ from ago.cli.console import bytes_text, print_facts, print_json, progress_bar
 from ago.cli.group import examples
 from ago.footprint import memory_figures
 from ago.pipeline import compile_graph
+from ago.runtime.artifact import Artifact
 from ago.runtime.build import code_sizes
-from ago.runtime.export import WeightsForm, export_artifact
+from ago.runtime.export import WeightsForm, cross_arguments, export_artifact
 from ago.runtime.memory import MemoryReport
+from ago.target import host_arch
 
 
 @click.command(
     "export",
     short_help="Write a folder of C that builds without AGO.",
     epilog=examples(
-        ("ago export model.onnx --target cortex-a76 --out build/", "then: make -C build"),
+        ("ago export model.onnx --target cortex-a76 --out build/", "prints how to make it here"),
         ("ago export model.onnx --out build/ --weights array", "weights as a C array"),
         ("ago export model.onnx --out build/ --threads 4", "runs that threads share"),
     ),
@@ -90,11 +93,17 @@ def export_command(
             f"{bytes_text(exported.nbytes)}",
             "weights": f"{bytes_text(len(artifact.weights_image))}, as {weights}",
             "workspace": bytes_text(artifact.workspace_bytes),
-            "next": f"make -C {exported.directory}",
+            "next": _next_command(artifact, out),
         }
     )
     if report is not None:
         click.echo(f"\n{report}")
+
+
+def _next_command(artifact: Artifact, out: Path) -> str:
+    """What builds the folder on this machine, for a shell."""
+    native = artifact.target.arch in ("any", host_arch())
+    return shlex.join(["make", "-C", str(out), *(() if native else cross_arguments(artifact))])
 
 
 def _write_report(report: MemoryReport, out: Path) -> None:

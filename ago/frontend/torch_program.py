@@ -48,7 +48,7 @@ def from_torch(module: torch.nn.Module, example_inputs: Sequence[torch.Tensor]) 
 
     Raises:
         UnsupportedError: If AGO cannot express some of its operators; it lists all of them.
-        InputError: If `module` is no module, or torch cannot export it.
+        InputError: If `module` is no module, torch cannot export it, or is not installed.
 
     Example::
 
@@ -62,8 +62,10 @@ def from_torch(module: torch.nn.Module, example_inputs: Sequence[torch.Tensor]) 
 def _export(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]
 ) -> torch.export.ExportedProgram:
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError('from_torch needs torch: pip install "ago-compiler[torch]"') from error
     if not isinstance(module, torch.nn.Module):
         raise InputError(
             f"a torch Module is expected, not an object of type {type(module).__name__}"

@@ -241,8 +241,10 @@ class Net:
             What was written; print it.
 
         Raises:
-            InputError: There is no such form of weights.
+            InputError: There is no such form of weights, or the folder cannot be written.
         """
+        if not isinstance(directory, (str, os.PathLike)) or not os.fspath(directory):
+            raise InputError(f"directory={directory!r}: the path of a folder is expected")
         return export_artifact(self.artifact, Path(directory), weights=weights)
 
     def _loaded(self) -> Library:

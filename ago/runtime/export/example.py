@@ -96,6 +96,10 @@ _FILL = """\
     }
 """
 
+_PRINT_EMPTY = """\
+    printf(", \\"${array}\\": []");
+"""
+
 _PRINT = """\
     printf(", \\"${array}\\": [");
     for (size_t i = 0; i < ${macro}_ELEMENTS && i < 4; ++i) {
@@ -116,7 +120,15 @@ def example_text(artifact: Artifact, *, mapped: bool) -> str:
     pool = Template(_POOL).substitute(name=name) if artifact.parallel else ""
     inputs = _arrays("INPUT", prefix, artifact.inputs)
     outputs = _arrays("OUTPUT", prefix, artifact.outputs)
-    floats = [array for array in inputs if array["dtype"] in ("f32", "f64")]  # others stay 0
+    filled = [
+        array
+        for array, info in zip(inputs, artifact.inputs, strict=True)
+        if info.dtype in ("f32", "f64") and info.bytes  # others stay 0
+    ]
+    printed = [
+        Template(_PRINT if info.bytes else _PRINT_EMPTY).substitute(array)
+        for array, info in zip(outputs, artifact.outputs, strict=True)
+    ]
     weights = f"{name}_weights" if artifact.weights else "NULL"
     if mapped:
         position = 3 if artifact.parallel else 2
@@ -135,8 +147,8 @@ def example_text(artifact: Artifact, *, mapped: bool) -> str:
         weights=weights,
         inputs=", ".join(array["array"] for array in inputs) or "NULL",
         outputs=", ".join(array["array"] for array in outputs) or "NULL",
-        begin=pool + "".join(map(Template(_FILL).substitute, floats)),
-        end="".join([*map(Template(_PRINT).substitute, outputs), *ending]),
+        begin=pool + "".join(map(Template(_FILL).substitute, filled)),
+        end="".join([*printed, *ending]),
     )
 
 
@@ -152,10 +164,6 @@ def _headers(artifact: Artifact, mapped: bool) -> list[str]:
 def _arrays(role: str, prefix: str, infos: tuple[TensorInfo, ...]) -> list[dict[str, str]]:
     """What the templates call each input or output."""
     return [
-        {
-            "array": f"{role.lower()}_{number}",
-            "macro": f"{prefix}_{role}_{number}",
-            "dtype": info.dtype,
-        }
-        for number, info in enumerate(infos)
+        {"array": f"{role.lower()}_{number}", "macro": f"{prefix}_{role}_{number}"}
+        for number in range(len(infos))
     ]

@@ -50,16 +50,42 @@ def manifest_text(artifact: Artifact, form: str, files: Mapping[str, bytes]) -> 
 
 
 def earlier_files(directory: Path) -> frozenset[str]:
-    """The files that an earlier export wrote to a folder, by its manifest; none where it has none.
+    """The files that an earlier export wrote to a folder and nobody changed since.
 
     Args:
         directory: Any folder.
+
+    Returns:
+        Names in the folder whose content is what a manifest of AGO says; none where the folder has
+        no manifest, or somebody else's.
     """
+    listed = _listed_files(directory / "manifest.json")
+    return frozenset(
+        name
+        for name, digest in listed.items()
+        if isinstance(digest, str) and Path(name).name == name and _holds(directory / name, digest)
+    )
+
+
+def _listed_files(path: Path) -> Mapping[str, object]:
+    """What a manifest of AGO lists; nothing for any other file."""
     try:
-        listed = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return frozenset()
-    return frozenset(name for name in listed if Path(name).name == name)
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        return {}
+    own = all(isinstance(manifest.get(key), str) for key in ("name", "ago", "fingerprint"))
+    files = manifest.get("files")
+    return files if own and isinstance(files, dict) else {}
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Whether a path is a file with this content."""
+    try:
+        return path.is_file() and _digest(path.read_bytes()) == digest
+    except (OSError, ValueError):  # what cannot be read, or be a path at all
+        return False
 
 
 def _tensor(info: TensorInfo) -> dict[str, object]:

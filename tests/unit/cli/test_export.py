@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
+
+from ago.target import host_arch
 
 
 def test_a_folder_and_its_report(invoke, model: Path, tmp_path: Path) -> None:
@@ -21,6 +24,21 @@ def test_a_folder_and_its_report(invoke, model: Path, tmp_path: Path) -> None:
     assert "above the lower bound" in (tmp_path / "memory.txt").read_text()
     text = invoke(*arguments).stdout
     assert f"make -C {tmp_path}" in text
+
+
+@pytest.mark.parametrize(("target", "arch"), [("cortex-a76", "aarch64"), ("x86-64-v3", "x86_64")])
+def test_what_builds_the_folder_is_printed_for_a_shell(
+    invoke, model: Path, tmp_path: Path, target: str, arch: str
+) -> None:
+    out = tmp_path / "my folder"
+    arguments = ("export", model, "--dim", "batch=1", "--name", "eye", "--target", target)
+    (line,) = [
+        line for line in invoke(*arguments, "--out", out).stdout.splitlines() if "make -C" in line
+    ]
+    words = ["next", "make", "-C", str(out)]
+    if arch != host_arch():
+        words += [f"CC=clang --target={arch}-linux-gnu", "LDFLAGS=-fuse-ld=lld", "libeye.so"]
+    assert shlex.split(line) == words
 
 
 @pytest.mark.parametrize(

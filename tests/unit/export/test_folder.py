@@ -8,11 +8,16 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 import ago
 from ago.errors import InputError
+from ago.options import Options
+from ago.pipeline import compile_graph
 from ago.runtime.export import export_artifact
+from ago.target import resolve_target
 from tests.support.exported import (
     C_FLAGS,
     CLANG,
@@ -31,6 +36,7 @@ from tests.support.exported import (
     odd_graph,
     run,
 )
+from tests.support.onnx_models import make_model
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +97,9 @@ def test_files_of_an_earlier_export_go_and_others_stay(tmp_path):
     assert names == {*manifest["files"], "manifest.json", "mine.c"}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"files": {"../x.c": "", "/x.c": ""}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"files": {"../x.c": "", "/x.c": ""}}', "[" * 100_000, '{"files": [1]}']
+)
 def test_a_manifest_of_somebody_else_removes_nothing(tmp_path, text):
     (tmp_path / "x.c").write_text("")
     folder = tmp_path / "folder"
@@ -99,6 +107,52 @@ def test_a_manifest_of_somebody_else_removes_nothing(tmp_path, text):
     (folder / "manifest.json").write_text(text)
     export(folder)
     assert (tmp_path / "x.c").exists()
+
+
+def listing(**changes: object) -> str:
+    """A manifest like AGO's."""
+    own = {"format": 1, "name": "old", "ago": "0", "fingerprint": "0x0"}
+    return json.dumps({**own, "files": {"x.c": hashlib.sha256(b"mine").hexdigest()}, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        (listing(), False),
+        (listing(format="1"), True),
+        (listing(ago=None), True),
+        (listing(fingerprint=7), True),
+        (listing(files=["x.c"]), True),
+        (listing(files={"x.c": 3}), True),
+        (listing(files={"x.c": hashlib.sha256(b"changed").hexdigest()}), True),
+        (
+            listing(files={"..": "", "": "", "sub": "", "a\0": "", "\ud800": "", "y" * 999: ""}),
+            True,
+        ),
+    ],
+)
+def test_only_what_ago_wrote_and_nobody_changed_is_removed(tmp_path, text, stays):
+    (tmp_path / "x.c").write_text("mine")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "manifest.json").write_text(text)
+    export(tmp_path)
+    assert (tmp_path / "x.c").exists() == stays
+
+
+@pytest.mark.parametrize("directory", [3, "", None, b"folder"])
+def test_what_is_no_folder_is_refused(directory):
+    net = ago.optimize(odd_graph())
+    with pytest.raises(InputError, match=r"directory=.*: the path of a folder is expected"):
+        net.export(directory)
+
+
+def test_the_readme_tells_how_to_build_elsewhere(tmp_path):
+    export_artifact(artifact("cortex-a76"), tmp_path)
+    line = f"make 'CC=clang --target=aarch64-linux-gnu' LDFLAGS=-fuse-ld=lld lib{NAME}.so\n"
+    assert line in (tmp_path / "README.md").read_text()
+    assert line in (tmp_path / "Makefile").read_text()
+    export_artifact(artifact("portable"), tmp_path)
+    assert "--target" not in (tmp_path / "README.md").read_text()
 
 
 def test_unknown_forms_of_weights_are_refused(tmp_path):
@@ -129,13 +183,42 @@ def test_make_builds_it_in_an_empty_environment(tmp_path):
     if shutil.which("make") is None:
         pytest.skip("no make here")
     make = ["make", "-s", f"CC={compiler(*CLANG, *GCC)}", "CFLAGS=-O1 -Werror"]
-    times = []
     for form in ("file", "incbin", "array"):
         run(make, export(tmp_path, form))
         assert (tmp_path / f"lib{NAME}.a").stat().st_size > 0
         check_example(run([tmp_path / f"{NAME}_example", "2"], tmp_path))
-        times.append((tmp_path / f"{NAME}_kernels_0.o").stat().st_mtime_ns)
-    assert len(set(times)) == 1  # kernels that did not change are not compiled again
+    run([*make, "-q"], export(tmp_path, "array"))  # what did not change is not compiled again
+
+
+@pytest.mark.parametrize("names", [CLANG, GCC], ids=["clang", "gcc"])
+def test_make_compiles_again_what_another_export_changes(tmp_path, names):
+    if shutil.which("make") is None:
+        pytest.skip("no make here")
+    make = ["make", "-s", f"CC={compiler(*names)}", "CFLAGS=-O0 -Wall -Wextra -Werror"]
+    for count in (3, 70000, 5):  # main.c is the same each time, its buffers are not
+        builder = ago.GraphBuilder("grows")
+        shift = builder.constant(np.full(count, 2, np.float32))
+        net = builder.build(builder.add(builder.input("x", (count,)), shift))
+        compilation = compile_graph(net, Options(resolve_target("host")))
+        export_artifact(compilation.artifact, tmp_path, weights="incbin")
+        run(make, tmp_path)
+        report = json.loads(run([tmp_path / "grows_example", "1"], tmp_path))
+        assert report["output_0"][:2] == pytest.approx([1, 1 + 1 / 127])
+    changes = {"grows.h": "main", "Makefile": "ago_cpu", "grows.weights": "grows_weights"}
+    for changed, compiled in changes.items():
+        run([*make, "-q"], tmp_path)
+        (tmp_path / changed).touch()
+        assert f"-o {compiled}.o" in run(["make", "-n"], tmp_path)
+        run(make, tmp_path)
+
+
+def test_a_model_without_elements_is_c11_without_warnings(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    onnx.save(make_model(nodes, {"x": [0, 3]}, ["y"]), tmp_path / "nothing.onnx")
+    ago.optimize(ago.load(tmp_path / "nothing.onnx")).export(tmp_path)
+    flags, files = kernel_flags(tmp_path), (*model_files(tmp_path), "main.c")
+    run([compiler(*GCC), *C_FLAGS, *flags, *files, "-o", "example"], tmp_path)
+    assert json.loads(run([tmp_path / "example", "1"], tmp_path))["output_0"] == []
 
 
 def test_cmake_builds_it_in_an_empty_environment(tmp_path):

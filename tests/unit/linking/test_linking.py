@@ -121,6 +121,9 @@ def test_weights_are_aligned_and_complete(once):
         ("ago_runtime", "model_ago_runtime"),
         ("Ago", "model_Ago"),
         ("agora", "agora"),
+        ("main", "model_main"),
+        ("MAIN", "model_MAIN"),
+        ("main_graph", "main_graph"),
     ],
 )
 def test_names_become_c_identifiers(name, expected):
