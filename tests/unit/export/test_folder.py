@@ -108,7 +108,7 @@ def test_unknown_forms_of_weights_are_refused(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file/inner.* cannot be written: Not a directory"):
+    with pytest.raises(InputError, match=r"file/inner.* cannot be written: Not a directory"):
         export_artifact(artifact(), tmp_path / "file" / "inner")
 
 
