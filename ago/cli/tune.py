@@ -96,10 +96,11 @@ def tune_command(
         reformer=reformer,
         runners=(ESTIMATED,) if estimate else runners,
     )
+    what = "--log" if log else "the log beside the database,"
     log = log or tuning.database.with_suffix(".log")
-    for option, path in (("log", log), ("report", report)):
-        if path is not None:
-            _require_writable(option, path)
+    _require_writable(what, log)
+    if report is not None:
+        _require_writable("--report", report)
     written = SessionLog(log)
     graph = request.load()
     course: list[Progress] = []
@@ -130,11 +131,11 @@ def tune_command(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _require_writable(option: str, path: Path) -> None:
+def _require_writable(what: str, path: Path) -> None:
     """Refuse a file that could not be written when the search is over.
 
     Raises:
-        InputError: Names the option.
+        InputError: Says what it is, and why.
     """
     is_new = not path.exists()
     try:
@@ -143,7 +144,7 @@ def _require_writable(option: str, path: Path) -> None:
         if is_new:
             path.unlink()
     except OSError as error:
-        raise InputError(f"--{option} {path} cannot be written: {error.strerror}") from error
+        raise InputError(f"{what} {path} cannot be written: {error}") from error
 
 
 @contextlib.contextmanager
