@@ -19,7 +19,7 @@ from ago.fuse import Plans
 from ago.inspection import is_watched
 from ago.ir.graph import Graph
 from ago.ir.work import Work
-from ago.options import Options
+from ago.options import Options, require_count
 from ago.partition import (
     DEFAULT_PARTITIONER,
     Partitioner,
@@ -121,10 +121,10 @@ def optimize(
     chosen_cpus(threads, affinity)
     if type(seed) is not int:
         raise InputError(f"seed={seed!r}: expected an integer")
+    require_count("trials", trials)
     chosen = find_partitioner(partitioner, weight_threshold)
     graph = model if isinstance(model, Graph) else load(model, dims, shapes, constants)
     if trials or minutes is not None:
-        runners = (runner,) if isinstance(runner, str) else tuple(runner)
         tuning = Tuning.of(
             trials,
             minutes,
@@ -132,9 +132,13 @@ def optimize(
             database=database,
             reformer=reformer,
             executor=executor,
-            runners=runners,
+            runners=runner,
         )
-        found, _ = tune_graph(graph, options, tuning, chosen, _watch(progress), progress)
+
+        def tell(message: str) -> None:
+            progress(message, 0, 1)
+
+        found, _ = tune_graph(graph, options, tuning, chosen, _watch(progress), progress, tell)
         if found.interrupted:
             raise KeyboardInterrupt
         database = tuning.database

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 
 from ago.errors import InputError
@@ -30,3 +32,33 @@ class Options:
             raise InputError(f"threads={self.threads!r}: expected 1 to {MAX_THREADS}")
         if not isinstance(self.intensive_fusion, bool):
             raise InputError(f"intensive_fusion={self.intensive_fusion!r}: expected True or False")
+
+
+def require_count(name: str, value: object) -> None:
+    """Refuse what is no whole number from 0.
+
+    Raises:
+        InputError: Names the option.
+    """
+    if type(value) is not int or value < 0:
+        raise InputError(f"{name}={value!r}: expected a whole number, 0 or more")
+
+
+def require_amount(name: str, value: object) -> None:
+    """Refuse what is no finite number from 0.
+
+    Raises:
+        InputError: Names the option.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InputError(f"{name}={value!r}: expected a finite number, 0 or more")
+
+
+def require_path(name: str, value: object) -> None:
+    """Refuse what names no file.
+
+    Raises:
+        InputError: Names the option.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{name}={value!r}: expected the path of a file")

@@ -19,7 +19,7 @@ from ago.contest import Contest, contest
 from ago.cost_model.learned import best_model
 from ago.errors import InputError
 from ago.ir.graph import Graph
-from ago.options import Options
+from ago.options import Options, require_amount, require_count, require_path
 from ago.partition import Partitioner
 from ago.pipeline import find_tasks
 from ago.progress import Progress, silent
@@ -29,9 +29,10 @@ from ago.tune.executor import ExecutorRunner
 from ago.tune.known import preferred
 from ago.tune.progress import Budget, Result, Watch
 from ago.tune.record import Record, TaskKey
-from ago.tune.runners import ESTIMATED, open_runner
+from ago.tune.runners import ESTIMATED, RUNNERS, open_runner
 from ago.tune.session import Settings, nobody, tune
 from ago.tune.trial import Runner
+from ago.tune.trial_run import Tell, tell_nobody
 
 _MOST_CONTESTS = 2
 """Where a schedule does not win in place, the next best of its task is timed there, so often."""
@@ -68,29 +69,44 @@ class Tuning:
         database: str | os.PathLike[str] | None = None,
         reformer: bool = True,
         executor: Executor | None = None,
-        runners: Sequence[str] = (),
+        runners: str | Sequence[str] = (),
     ) -> Tuning:
         """What the arguments of `ago.optimize` mean.
 
         Raises:
-            InputError: The budget has no end, or is negative; or both an executor and devices are
-                given.
+            InputError: An argument is of the wrong kind, the budget has no end, or both an executor
+                and devices are given.
         """
-        if executor is not None and runners:
+        require_count("trials", trials)
+        if minutes is not None:
+            require_amount("minutes", minutes)
+        if database is not None:
+            require_path("database", database)
+        if executor is not None and not callable(getattr(executor, "submit", None)):
+            raise InputError(f"executor={executor!r}: expected a concurrent.futures.Executor")
+        names = _runner_names(runners)
+        if executor is not None and names:
             raise InputError("give an executor or a runner, not both: each says who measures")
-        if trials < 0 or (minutes is not None and minutes < 0):
-            raise InputError(f"trials={trials}, minutes={minutes}: neither can be negative")
         if not trials and minutes is None:
             raise InputError("tuning has no end: give trials or minutes")
         budget = Budget(trials or None, None if minutes is None else 60.0 * minutes)
         settings = Settings(seed, reformer=reformer, model=best_model(seed))
         path = user_database() if database is None else Path(database)
-        return cls(budget, settings, path, executor, tuple(runners))
+        return cls(budget, settings, path, executor, names)
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether others than this machine measure."""
         return self.executor is not None or bool(self.runners)
+
+
+def _runner_names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of runners, of which one may be given as it is."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise InputError(f"runner={given!r}: expected a name or several: {RUNNERS}")
+    return tuple(given)
 
 
 def user_database() -> Path:
@@ -106,6 +122,7 @@ def tune_graph(
     partitioner: Partitioner | None = None,
     watch: Watch = nobody,
     progress: Progress = silent,
+    tell: Tell = tell_nobody,
 ) -> tuple[Result, Contest | None]:
     """Search for fast schedules of a graph's workloads.
 
@@ -116,6 +133,7 @@ def tune_graph(
         partitioner: Cuts the graph into subgraphs, as it will be compiled.
         watch: Told after each batch.
         progress: Told how far the network is compiled, to be timed as a whole.
+        tell: Told when a device is waited for, and why.
 
     Returns:
         What was found; all of it is in the database. Where this machine measured, schedules that
@@ -129,7 +147,8 @@ def tune_graph(
     require_one_thread(options)
     _require_measurable(options.target, tuning)
     tasks = find_tasks(graph, options, partitioner)
-    with Database(tuning.database) as database, _open_runner(tuning, options.target) as runner:
+    opened = _open_runner(tuning, options.target, tell)
+    with Database(tuning.database) as database, opened as runner:
         result = tune(tasks, runner, database, tuning.budget, tuning.settings, watch)
         found = None
         try:
@@ -158,6 +177,7 @@ def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules
     Raises:
         InputError: There is no such database, or several threads are asked for.
     """
+    require_path("database", path)
     require_one_thread(options)
     if not Path(path).is_file():
         raise InputError(f"there is no tuning database {os.fspath(path)!r}: `ago tune` makes one")
@@ -168,12 +188,12 @@ def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules
 
 
 @contextlib.contextmanager
-def _open_runner(tuning: Tuning, target: Target) -> Iterator[Runner]:
+def _open_runner(tuning: Tuning, target: Target, tell: Tell) -> Iterator[Runner]:
     """Who measures."""
     if tuning.executor is not None:
         yield ExecutorRunner(tuning.executor)
         return
-    with open_runner(tuning.runners, target) as runner:
+    with open_runner(tuning.runners, target, tell) as runner:
         yield runner
 
 

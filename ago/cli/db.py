@@ -38,7 +38,13 @@ def db_command() -> None:
     """Look into tuning databases, and move records between them."""
 
 
-@db_command.command("list")
+@db_command.command(
+    "list",
+    epilog=examples(
+        ("ago db list tuning.db", "a line for each task"),
+        ("ago db list tuning.db --json", "the same as data"),
+    ),
+)
 @_DATABASE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(database: Path, as_json: bool) -> None:
@@ -68,7 +74,13 @@ def list_command(database: Path, as_json: bool) -> None:
     print_table(("workload", "features", "space", "trials", "failed", "best, µs"), rows)
 
 
-@db_command.command("best")
+@db_command.command(
+    "best",
+    epilog=examples(
+        ("ago db best tuning.db dense", "as Python, of each task whose key begins so"),
+        ("ago db best tuning.db dense --json", "the records as lines of JSON"),
+    ),
+)
 @_DATABASE
 @click.argument("workload")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record as JSON.")
@@ -81,7 +93,13 @@ def best_command(database: Path, workload: str, as_json: bool) -> None:
                 click.echo(record.to_json() if as_json else _text(record))
 
 
-@db_command.command("export")
+@db_command.command(
+    "export",
+    epilog=examples(
+        ("ago db export tuning.db records.jsonl", "all records"),
+        ("ago db export tuning.db -", "to standard output"),
+    ),
+)
 @_DATABASE
 @click.argument("lines", type=click.File("w", encoding="utf-8"))
 def export_command(database: Path, lines: TextIO) -> None:
@@ -91,7 +109,10 @@ def export_command(database: Path, lines: TextIO) -> None:
             lines.write(f"{line}\n")
 
 
-@db_command.command("import")
+@db_command.command(
+    "import",
+    epilog=examples(("ago db import tuning.db records.jsonl", "what `ago db export` wrote")),
+)
 @_NEW_DATABASE
 @click.argument("lines", type=click.File(encoding="utf-8"))
 def import_command(database: Path, lines: TextIO) -> None:
@@ -100,7 +121,12 @@ def import_command(database: Path, lines: TextIO) -> None:
         click.echo(f"{opened.import_lines(lines)} new records")
 
 
-@db_command.command("merge")
+@db_command.command(
+    "merge",
+    epilog=examples(
+        ("ago db merge tuning.db a.db b.db", "records of several machines in one file")
+    ),
+)
 @_NEW_DATABASE
 @click.argument("others", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def merge_command(database: Path, others: tuple[Path, ...]) -> None:
@@ -111,7 +137,10 @@ def merge_command(database: Path, others: tuple[Path, ...]) -> None:
                 click.echo(f"{path}: {opened.merge(other)} new records")
 
 
-@db_command.command("prune")
+@db_command.command(
+    "prune",
+    epilog=examples(("ago db prune tuning.db --keep 20", "of each task, the fastest first")),
+)
 @_DATABASE
 @click.option("--keep", type=click.IntRange(min=1), default=100, show_default=True)
 def prune_command(database: Path, keep: int) -> None:

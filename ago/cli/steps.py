@@ -23,6 +23,9 @@ _OPTIONS = (
     click.option("--step", type=click.IntRange(min=0), help="Only this step."),
 )
 
+_NAMED = 5
+"""Most names that an error tells."""
+
 
 def step_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--node` and `--step`."""
@@ -58,7 +61,7 @@ def find_step(request: Request, node: str | None, step: int | None) -> Step:
 
     Raises:
         UsageError: Both are given.
-        InputError: There is no such step; the message names similar nodes.
+        InputError: There is no such step; the message names similar nodes, or else some.
     """
     if node is not None and step is not None:
         raise click.UsageError("--node and --step both choose a step: give one of them")
@@ -78,10 +81,12 @@ def _step_of_node(steps: Sequence[Subgraph], name: str) -> int:
             known.update(dict.fromkeys(node.outputs, index))
     if name in known:
         return known[name]
-    similar = difflib.get_close_matches(name, known, n=5, cutoff=0.4)
-    hint = f"; similar: {', '.join(similar)}" if similar else ""
+    similar = difflib.get_close_matches(name, known, n=_NAMED, cutoff=0.4)
+    what, names = ("similar", similar) if similar else ("there are", [*known][:_NAMED])
+    more = ", ..." if not similar and len(known) > _NAMED else ""
     raise InputError(
-        f"no step computes {name!r}: passes may have merged it into another node{hint}"
+        f"no step computes {name!r}: passes may have merged it into another node; "
+        f"{what}: {', '.join(names)}{more}"
     )
 
 

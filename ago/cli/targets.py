@@ -7,10 +7,18 @@ from dataclasses import asdict
 import click
 
 from ago.cli.console import print_json, print_table
+from ago.cli.group import examples
 from ago.target import TARGETS, Target, detect_host, runs_on_host
 
 
-@click.command("targets", short_help="List the CPUs AGO compiles for.")
+@click.command(
+    "targets",
+    short_help="List the CPUs AGO compiles for.",
+    epilog=examples(
+        ("ago targets", "names for --target, with lanes, registers, caches"),
+        ("ago targets --json", "the same as data"),
+    ),
+)
 @click.option("--json", is_flag=True, help="Print one JSON value.")
 def targets_command(json: bool) -> None:
     """List the CPUs AGO compiles for, this machine ("host") first.

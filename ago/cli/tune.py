@@ -18,6 +18,7 @@ from ago.cli.arguments import Request, model_options
 from ago.cli.console import print_json
 from ago.cli.group import examples
 from ago.contest import Contest
+from ago.errors import InputError
 from ago.tune.log import SessionLog
 from ago.tune.progress import Progress, Result, Watch
 from ago.tune.report import write_report
@@ -95,7 +96,12 @@ def tune_command(
         reformer=reformer,
         runners=(ESTIMATED,) if estimate else runners,
     )
-    written = SessionLog(log or tuning.database.with_suffix(".log"))
+    what = "--log" if log else "the log beside the database,"
+    log = log or tuning.database.with_suffix(".log")
+    _require_writable(what, log)
+    if report is not None:
+        _require_writable("--report", report)
+    written = SessionLog(log)
     graph = request.load()
     course: list[Progress] = []
     with _progress_bar() as draw:
@@ -105,10 +111,12 @@ def tune_command(
             written.watch(progress)
             draw(progress)
 
-        result, contest = tune_graph(graph, request.options, tuning, watch=watch)
+        def tell(message: str) -> None:
+            written.tell(message)
+            click.echo(message, err=True)
+
+        result, contest = tune_graph(graph, request.options, tuning, watch=watch, tell=tell)
     written.finish(result)
-    if report is not None:
-        write_report(report, graph.name, result, course)
     if request.json:
         print_json(_as_data(result, contest, tuning.database))
     else:
@@ -116,9 +124,27 @@ def tune_command(
         if contest is not None:
             click.echo(str(contest))
         click.echo(f"kept in {tuning.database}; log in {written.path}")
+    if report is not None:
+        write_report(report, graph.name, result, course)
     if result.interrupted:
         click.echo("stopped: the same command goes on", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _require_writable(what: str, path: Path) -> None:
+    """Refuse a file that could not be written when the search is over.
+
+    Raises:
+        InputError: Says what it is, and why.
+    """
+    is_new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a", encoding="utf-8").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be written: {error}") from error
 
 
 @contextlib.contextmanager

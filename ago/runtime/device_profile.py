@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ago.errors import InputError
 from ago.ir.work import Work
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build
 from ago.runtime.condition import Condition, Visit
 from ago.runtime.device import run_program
-from ago.runtime.devices import open_device
+from ago.runtime.devices import KINDS, open_device
 from ago.runtime.profile import Profile, step_profiles
 from ago.runtime.transport import Transport
 from ago.runtime.verify import Anatomy
@@ -52,6 +53,8 @@ def profile_on(
         DeviceError: The device cannot be reached, or cannot run the program.
         ToolchainError: There is no compiler for the target, or it failed.
     """
+    if not isinstance(runner, str | Transport):
+        raise InputError(f"runner={runner!r}: expected a device: {KINDS}, or a Transport")
     with contextlib.ExitStack() as stack:
         device = runner
         if isinstance(device, str):

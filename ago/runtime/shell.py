@@ -85,7 +85,7 @@ class ShellTransport(abc.ABC):
     def push(self, files: Mapping[str, Path]) -> None:
         """Copy files that are not there yet; see `Transport.push`."""
         digests = {name: _digest(path) for name, path in files.items()}
-        if all(self._pushed.get(name) == digest for name, digest in digests.items()):
+        if self._made and all(self._pushed.get(name) == digest for name, digest in digests.items()):
             return
         self._require(self._ask(f"mkdir -p {self._quoted()}"), f"make {self._quoted()}")
         if self._made and not self._pushed:

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ago.errors import DeviceError
 
@@ -48,6 +48,7 @@ class Finished:
     timed_out: bool = False
 
 
+@runtime_checkable
 class Transport(Protocol):
     """A device that runs programs."""
 

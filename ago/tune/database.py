@@ -81,25 +81,37 @@ class Database:
         path: The file; made if missing, with its directory.
 
     Raises:
-        InputError: The file is no tuning database, or one of a newer AGO.
+        InputError: The file cannot be opened, is no tuning database, or one of a newer AGO.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        except (OSError, sqlite3.OperationalError) as error:
+            raise self._unopened(error) from error
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._migrate()
+        except sqlite3.OperationalError as error:
+            self.close()
+            raise self._unopened(error) from error
         except sqlite3.DatabaseError as error:
             self.close()
             raise InputError(f"{self.path} is no tuning database: {error}") from error
         except InputError:
             self.close()
             raise
+
+    def _unopened(self, error: Exception) -> InputError:
+        return InputError(
+            f"the tuning database {str(self.path)!r} cannot be opened: {error}; "
+            "name a file that you may write"
+        )
 
     def close(self) -> None:
         """Let go of the file."""

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ago.errors import DeviceError
 from ago.runtime.toolchain import Toolchain, find_toolchain
 from ago.runtime.transport import Transport
 from ago.tune.candidate import Made, make_candidate
@@ -26,7 +27,7 @@ from ago.tune.task import Task
 from ago.tune.trial import Job, Outcome
 from ago.tune.trial_data import Trial
 from ago.tune.trial_program import Compiler, build_trials
-from ago.tune.trial_run import Ending, Limits, run_trials
+from ago.tune.trial_run import Ending, Limits, Tell, run_trials, tell_nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class DeviceRunner:
         seed: Of the operands.
         toolchain: By default whatever `find_toolchain` finds for a task's target.
         cpu: CPU of the device that the candidates run on; by default any.
+        tell: Told when the device is lost and waited for.
 
     Attributes:
         drift: Time of the last batch's incumbent over its time before: above 1, the device slowed.
@@ -63,6 +65,7 @@ class DeviceRunner:
         seed: int = 0,
         toolchain: Toolchain | None = None,
         cpu: int | None = None,
+        tell: Tell = tell_nobody,
     ) -> None:
         self.drift = 1.0
         self._transport = transport
@@ -72,6 +75,8 @@ class DeviceRunner:
         self._seed = seed
         self._toolchain = toolchain
         self._cpu = cpu
+        self._tell = tell
+        self._met = False
         self._references: dict[TaskKey, Reference] = {}
         self._incumbents: dict[TaskKey, _Incumbent] = {}
 
@@ -88,9 +93,12 @@ class DeviceRunner:
         """Build and measure jobs; see `Runner.run`.
 
         Raises:
-            DeviceError: The device cannot be reached.
+            DeviceError: The device cannot be reached: at once where it never was, else for too
+                long.
             ToolchainError: There is no compiler for the target.
         """
+        if jobs and not self._met:
+            self._meet()
         outcomes: dict[tuple[TaskKey, str], Outcome] = {}
         for batch in batches(jobs, self._batch):
             made = [make_candidate(job) for job in batch]
@@ -99,6 +107,19 @@ class DeviceRunner:
             for job, one in zip(batch, made, strict=True):
                 outcomes[identity(job)] = next(found) if isinstance(one, Made) else one
         return [outcomes[identity(job)] for job in jobs]
+
+    def _meet(self) -> None:
+        """Reach the device for the first time: a wrong name is not waited for.
+
+        Raises:
+            DeviceError: It does not answer: says why.
+        """
+        if not self._transport.reachable():
+            try:
+                self._transport.push({})
+            except DeviceError as error:
+                raise DeviceError(f"{self.host} could not be reached: {error}") from error
+        self._met = True
 
     def _measure(self, task: Task, made: Sequence[Made]) -> list[Outcome]:
         """The outcomes of candidates of one task; equal code is measured once."""
@@ -144,7 +165,7 @@ class DeviceRunner:
             program = build_trials(trials, compiler, Path(name))
             endings = {numbers[k]: Ending("build", why) for k, why in program.failures.items()}
             if program.numbers:
-                ended = run_trials(program, self._transport, self._limits, self._cpu)
+                ended = run_trials(program, self._transport, self._limits, self._cpu, self._tell)
                 endings |= {numbers[k]: e for k, e in zip(program.numbers, ended, strict=True)}
         return endings
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ago.autoschedule.space import Space
 from ago.cost_model.static import StaticCost, StaticModel, basic_blocks
-from ago.errors import DeviceError
+from ago.errors import AgoError, DeviceError, ToolchainError
 from ago.ir.nest import Buffer
 from ago.ir.tensor import numpy_dtype
 from ago.runtime.artifact import ALIGNMENT
@@ -95,31 +95,36 @@ class EstimatedRunner:
         if not isinstance(made, Made):
             raise DeviceError(made.reason)
         (found,) = self._estimate([made])
-        if isinstance(found, str):
-            raise DeviceError(found)
+        if isinstance(found, AgoError):
+            raise DeviceError(str(found)) from found
         return found
 
-    def _outcome(self, task: Task, made: Made, cost: StaticCost | str) -> Outcome:
-        if isinstance(cost, str):
-            return made.failed("crash", cost)
+    def _outcome(self, task: Task, made: Made, cost: StaticCost | AgoError) -> Outcome:
+        if isinstance(cost, AgoError):
+            return made.failed("build" if isinstance(cost, ToolchainError) else "crash", str(cost))
         if task.key not in self._spaces:
             self._spaces[task.key] = Space(task.program, task.target, intensive=task.intensive)
         memory = self._spaces[task.key].memory_cycles(made.decisions)
         return Outcome(made.decisions, made.trace, "ok", (cost.cycles + memory) / HERTZ)
 
-    def _estimate(self, made: Sequence[Made]) -> list[StaticCost | str]:
+    def _estimate(self, made: Sequence[Made]) -> list[StaticCost | AgoError]:
         """The cost of each candidate, or why it did not end well."""
         if not made:
             return []
         with tempfile.TemporaryDirectory(prefix="ago-estimate-") as name:
-            library = build_library(made, self._target, self._toolchain, Path(name))
+            try:
+                library = build_library(made, self._target, self._toolchain, Path(name))
+            except ToolchainError as error:
+                if len(made) == 1:
+                    return [error]
+                return [found for one in made for found in self._estimate([one])]
             code = self._model.disassemble(library)
             image = load_image(library.read_bytes(), IMAGE_BASE)
         return [self._emulate(image, code, one, number) for number, one in enumerate(made)]
 
     def _emulate(
         self, image: Image, code: Mapping[int, str], made: Made, number: int
-    ) -> StaticCost | str:
+    ) -> StaticCost | AgoError:
         """Run one candidate of a library once."""
         machine = Machine(image)
         parts = [segment for segment in image.segments if segment.is_executable]
@@ -133,7 +138,7 @@ class EstimatedRunner:
         try:
             machine.call(entry, [table], self._seconds, None)
         except DeviceError as error:
-            return str(error)
+            return error
         return self._model.cost(basic_blocks(code, start - IMAGE_BASE, counts()))
 
 

@@ -31,6 +31,10 @@ class SessionLog:
         lines = [f"{progress.trials} trials, {head}: {progress.label}"]
         self._write([*lines, *map(_line, progress.records)])
 
+    def tell(self, message: str) -> None:
+        """Write a message."""
+        self._write([message])
+
     def finish(self, result: Result) -> None:
         """Write what came out, with every refusal code counted."""
         counts = [f"  {count:6} {code}" for code, count in result.refusals.most_common()]

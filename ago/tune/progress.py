@@ -211,6 +211,8 @@ class Result:
         return count_refusals(self.records)
 
     def __str__(self) -> str:
+        if not self.tasks:
+            return "nothing to tune: no step of the model has schedules to choose among"
         gain = self.default / self.best - 1.0 if self.best else 0.0
         ends = ", ".join(f"{n} {status}" for status, n in self.statuses.most_common())
         return "\n".join(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,13 @@ _GRACE_SECONDS = 30.0  # to start a program and to read its data
 _TIMED_CALLS = 3  # calls of a candidate in one process, each of which may hang
 _POLL_SECONDS = 0.25
 _ATTEMPTS = 3
+
+Tell = Callable[[str], None]
+"""Told in words what people should know while they wait."""
+
+
+def tell_nobody(message: str) -> None:
+    """Says nothing: the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,11 @@ class Ending:
 
 
 def run_trials(
-    program: TrialProgram, transport: Transport, limits: Limits, cpu: int | None = None
+    program: TrialProgram,
+    transport: Transport,
+    limits: Limits,
+    cpu: int | None = None,
+    tell: Tell = tell_nobody,
 ) -> list[Ending]:
     """Run a program until each of its candidates has an ending.
 
@@ -73,6 +84,7 @@ def run_trials(
         transport: The device.
         limits: What a trial may take.
         cpu: CPU of the device to run on; by default any.
+        tell: Told when the device is waited for, and why.
 
     Returns:
         An ending for each candidate that the program holds, in its order.
@@ -91,7 +103,7 @@ def run_trials(
             )
         except DeviceError as error:
             failures += 1
-            _wait_for(transport, limits.patience_seconds, error)
+            _wait_for(transport, limits.patience_seconds, error, tell)
             if failures == _ATTEMPTS:
                 return [lost.get(k, Ending("crash", str(error))) for k in range(count)]
             continue
@@ -128,13 +140,14 @@ def _total_seconds(limits: Limits, count: int) -> float:
     return _GRACE_SECONDS + limits.batch_seconds + _TIMED_CALLS * limits.seconds * count
 
 
-def _wait_for(transport: Transport, seconds: float, error: DeviceError) -> None:
+def _wait_for(transport: Transport, seconds: float, error: DeviceError, tell: Tell) -> None:
     """Wait until a device answers.
 
     Raises:
         DeviceError: It does not in time.
     """
     end = time.monotonic() + seconds
+    tell(f"waiting for {transport.name}: {error}")
     while not transport.reachable():
         if time.monotonic() > end:
             raise DeviceError(

@@ -6,9 +6,11 @@ from ago.autoschedule.space import Space
 from ago.errors import DeviceError, ToolchainError
 from ago.ir import define
 from ago.target import TARGETS
+from ago.tune import estimated
 from ago.tune.estimated import HERTZ, EstimatedRunner
 from ago.tune.task import Task
 from ago.tune.trial import Job
+from tests.support.broken import job, make_broken
 
 pytest.importorskip("unicorn")
 
@@ -59,6 +61,13 @@ def test_an_emulation_that_does_not_end_is_an_outcome(runner, task, monkeypatch)
     (outcome,) = runner.run([Job(Task.of(big, A76, "large"), {})])
     assert (outcome.status, outcome.seconds) == ("crash", None)
     assert "did not end" in outcome.reason
+
+
+def test_what_does_not_compile_costs_its_own_trial(runner, task, monkeypatch) -> None:
+    monkeypatch.setattr(estimated, "make_candidate", make_broken)
+    good, bad, other = runner.run([job(task), job(task, "build", 1), job(task, number=2)])
+    assert [good.status, bad.status, other.status] == ["ok", "build", "ok"]
+    assert "error" in bad.reason
 
 
 def test_this_machine_is_measured_not_estimated() -> None:

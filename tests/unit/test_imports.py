@@ -31,3 +31,9 @@ def test_a_search_needs_neither_lightgbm_nor_matplotlib() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "AnalyticModel\n"
+
+
+def test_modules_that_the_pages_name_are_there_after_import_ago() -> None:
+    code = "import ago; print(ago.plots.__name__, ago.lab.__name__, ago.models.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "ago.plots ago.lab ago.models\n"

@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
+from ago.cli import main
 from ago.target import TARGETS
 from ago.version import __version__
 from tests.support.onnx_models import make_model
@@ -31,7 +34,23 @@ def test_help_of_a_command(invoke, command: str) -> None:
     result = invoke(command, "-h")
     assert result.exit_code == 0
     assert "--json" in result.stdout
-    assert "Examples:" in result.stdout or command == "targets"
+    assert "Examples:" in result.stdout
+
+
+def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, ...]]:
+    """The words of all commands that have none below."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, *names, name)
+    else:
+        yield names
+
+
+@pytest.mark.parametrize("words", [*leaves(main)], ids=" ".join)
+def test_every_help_has_examples(invoke, words: tuple[str, ...]) -> None:
+    _, found, text = invoke(*words, "--help").stdout.partition("Examples:\n")
+    assert found
+    assert text.lstrip().startswith(f"ago {' '.join(words)}")
 
 
 def test_targets(invoke) -> None:

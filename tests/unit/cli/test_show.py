@@ -62,6 +62,12 @@ def test_an_unknown_node_gets_suggestions(invoke, model: Path) -> None:
     assert "similar: stem_conv" in result.stderr
 
 
+def test_where_no_name_is_similar_some_are_told(invoke, model: Path) -> None:
+    result = invoke("show", model, "--dim", "batch=1", "--after", "c", "--node", "zzz")
+    assert result.exit_code == 1
+    assert "there are: stem_conv, " in result.stderr
+
+
 def test_an_unknown_step_says_how_many_there_are(invoke, model: Path) -> None:
     result = invoke("show", model, "--dim", "batch=1", "--after", "c", "--step", 99)
     assert result.exit_code == 1

@@ -103,3 +103,22 @@ def test_a_missing_database_is_named(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("optimize", "tiny_mobilenet", "--database", tmp_path / "none.db")
     assert result.exit_code == 1
     assert "none.db" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--log", "--report"])
+def test_a_file_that_cannot_be_written_is_named_before_the_search(
+    invoke: Invoke, tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "file").touch()
+    database, inside = tmp_path / "t.db", tmp_path / "file" / "page"
+    command = ("tune", "tiny_mobilenet", "--trials", 24, "--database", database)
+    result = invoke(*command, option, inside)
+    assert result.exit_code == 1
+    assert f"{option} {inside} cannot be written: " in result.stderr
+    assert not database.exists()
+
+
+def test_a_search_for_no_number_of_minutes(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("tune", "tiny_mobilenet", "--minutes", "nan", "--database", tmp_path / "t.db")
+    assert result.exit_code == 1
+    assert "minutes=nan" in result.stderr

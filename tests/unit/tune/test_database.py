@@ -198,3 +198,12 @@ def test_a_key_knows_workload_and_instructions_but_no_name() -> None:
     assert key.features == "neonx4"
     assert TaskKey.of(program, TARGETS["x86-64-v3"]) != key
     assert TaskKey.of(matmul(4, 8, 6), TARGETS["cortex-a76"]) != key
+
+
+@pytest.mark.parametrize("place", [".", "file/t.db"])
+def test_a_file_that_cannot_be_opened_is_not_called_a_broken_one(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be opened"):
+        Database(tmp_path / place)

@@ -44,7 +44,7 @@ def test_each_failure_costs_its_own_trial(runner):
 
 
 def test_systems_with_a_libc_isolate_alike(runner, monkeypatch):
-    monkeypatch.setattr(Toolchain, "needs_no_libc", lambda compiler, target: False)
+    monkeypatch.setattr(Toolchain, "needs_no_libc", lambda self, target: False)
     task = small_task(HOST)
     kinds = ["", "crash", "hang", "wrong"]
     outcomes = runner.run([job(task, kind, number) for number, kind in enumerate(kinds)])

@@ -1,19 +1,26 @@
 """Runners by name, and tuning with one that is not this machine."""
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import ago
-from ago.errors import InputError
+from ago.errors import DeviceError, InputError
 from ago.frontend import GraphBuilder
 from ago.ir.graph import Graph
+from ago.options import Options
+from ago.runtime.ssh import SshTransport
 from ago.target import TARGETS, detect_host
 from ago.tune.database import Database
 from ago.tune.device_runner import DeviceRunner
 from ago.tune.hosts import HostsRunner
 from ago.tune.local import LocalRunner
 from ago.tune.runners import open_runner
+from ago.tune.trial import Job
+from ago.tune.trial_run import Limits
+from ago.tuning import Tuning, tune_graph
+from tests.support.broken import small_task
 
 HOST = detect_host()
 A76 = TARGETS["cortex-a76"]
@@ -33,7 +40,10 @@ def test_names_and_runners():
     with open_runner(("ssh:pi1", "ssh:pi2"), A76) as several:
         assert isinstance(several, HostsRunner)
         assert several.host == "pi1"
-    with pytest.raises(InputError, match="names no device"), open_runner(("pi",), A76):
+    with (
+        pytest.raises(InputError, match="names no runner: expected one of estimated, emulated"),
+        open_runner(("pi",), A76),
+    ):
         pass
 
 
@@ -49,3 +59,50 @@ def test_tuning_on_a_device(tmp_path):
 def test_an_executor_and_a_device_are_too_many(tmp_path):
     with ThreadPoolExecutor(1) as pool, pytest.raises(InputError, match="not both"):
         ago.optimize(layer(), trials=3, executor=pool, runner="local")
+
+
+def test_who_estimates_does_not_share():
+    with pytest.raises(InputError, match="give it alone"), open_runner(("estimated", "adb"), A76):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("trials", value) for value in (float("nan"), 2.5, True, "3", -1)),
+        *(("minutes", value) for value in (float("nan"), float("inf"), "a", True, -1)),
+        ("database", 3),
+        ("executor", 3),
+        ("runner", 3),
+        ("runner", ("ssh:pi", 3)),
+    ],
+)
+def test_what_is_no_option_of_a_search_is_named(name, value):
+    with pytest.raises(InputError, match=f"^{name}="):
+        ago.optimize(layer(), **{"trials": 3, name: value})
+
+
+def test_a_profile_needs_a_device():
+    net = ago.optimize(layer())
+    with pytest.raises(InputError, match=r"^runner=3: expected a device"):
+        net.profile(runner=3)
+
+
+def test_a_host_that_never_answered_is_not_waited_for():
+    """Its patience would outlast any test."""
+    transport = SshTransport("no-such-host.invalid")
+    runner = DeviceRunner(transport, Limits(patience_seconds=1e9))
+    with (
+        contextlib.closing(runner),
+        pytest.raises(DeviceError, match=r"^no-such-host\.invalid could not be reached: ."),
+    ):
+        runner.run([Job(small_task(HOST), {})])
+
+
+def test_a_model_without_schedules_has_nothing_to_tune(tmp_path):
+    b = GraphBuilder("views")
+    graph = b.build(b.reshape(b.input("x", (2, 3)), (3, 2)))
+    tuning = Tuning.of(3, None, database=tmp_path / "t.db")
+    result, contest = tune_graph(graph, Options(HOST), tuning)
+    assert contest is None
+    assert str(result).startswith("nothing to tune")

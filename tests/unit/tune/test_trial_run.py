@@ -104,8 +104,11 @@ def test_a_program_that_cannot_begin_fails_all_with_its_reason():
 
 
 def test_a_device_that_comes_back_goes_on():
-    endings = run_trials(program(1), Scripted(refused, ended(line("ok", times="7"))), LIMITS)
+    told: list[str] = []
+    device = Scripted(refused, ended(line("ok", times="7")))
+    endings = run_trials(program(1), device, LIMITS, tell=told.append)
     assert endings[0].status == "ok"
+    assert told == ["waiting for scripted: connection refused"]
 
 
 def test_a_device_that_answers_but_refuses_fails_the_trials():
