@@ -209,10 +209,8 @@ def _piece_table(
     caches = _order_table(why.problem, reason.target, tiles, orders).copy()
     caches[..., PIECE.index("traffic_cycles")] /= peak
     straight = _unroll_table(reason.problem, tiles, tuple(unroll.domain))
-    codes = {v: n for n, v in enumerate(tile.domain)}
-    others = [
-        {v: n for n, v in enumerate(values)} for values in (names, order.domain, unroll.domain)
-    ]
+    codes = _codes(tile.domain)
+    others = [_codes(values) for values in (names, order.domain, unroll.domain)]
     keys = [f"{name}/{what}" for what in ("tail", "order", "unroll")]
     return _PieceTable(
         tuple(

@@ -1,6 +1,6 @@
 """Schedules that tuning found, applied without any search.
 
-Read `Known` first: the compiler asks it for each workload. `best_known` answers from a database,
+Read `Known` first: the compiler asks it for each workload. `preferred` picks one of a task's records,
 `apply_record` makes the schedule: from the decisions where the sketch still says the same, from the
 frozen trace where it has changed.
 """
@@ -16,7 +16,6 @@ from ago.inspection import Scheduled
 from ago.ir.verify import verify
 from ago.schedule.chooser import ReplayChooser
 from ago.schedule.trace import Trace
-from ago.tune.database import Database
 from ago.tune.record import Record, TaskKey
 from ago.tune.task import Task
 
@@ -31,19 +30,6 @@ Known = Callable[[TaskKey], Record | None]
 
 def nothing_known(key: TaskKey) -> None:
     """No schedule of any workload: all of them get their defaults."""
-
-
-def best_known(database: Database, host: str | None = None) -> Known:
-    """Ask a database for the schedule of each workload.
-
-    Args:
-        database: Open as long as it is asked.
-        host: The machine whose times count; where it has none, that with the most records.
-
-    Returns:
-        The function that asks.
-    """
-    return lambda key: preferred(database.records(key), host)
 
 
 def preferred(records: Iterable[Record], host: str | None = None) -> Record | None:

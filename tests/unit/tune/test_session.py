@@ -9,7 +9,7 @@ import pytest
 from ago.ir import define
 from ago.target import resolve_target
 from ago.tune.database import Database
-from ago.tune.known import best_known
+from ago.tune.known import preferred
 from ago.tune.progress import Budget, Progress, Result
 from ago.tune.session import Settings, tune
 from ago.tune.task import Task
@@ -40,8 +40,7 @@ def test_tuning_finds_a_faster_schedule_and_the_compiler_is_told(
     result = tune(tasks, FakeRunner(), database, Budget(trials=40))
     assert result.trials == 40
     assert result.best < result.default
-    known = best_known(database)
-    assert [known(t.key) for t in tasks] == [t.chosen for t in result.tasks]
+    assert [preferred(database.records(t.key)) for t in tasks] == [t.chosen for t in result.tasks]
 
 
 def test_what_won_alone_is_to_be_timed_in_place_once(tasks: list[Task], database: Database) -> None:
