@@ -1,6 +1,6 @@
 """Schedules that tuning found, applied without any search.
 
-Read `Known` first: the compiler asks it for each workload. `preferred` picks one of a task's records,
+Read `Known` first: the compiler asks it for each workload. `preferred` picks a record of a task,
 `apply_record` makes the schedule: from the decisions where the sketch still says the same, from the
 frozen trace where it has changed.
 """
