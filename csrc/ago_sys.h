@@ -38,8 +38,13 @@ AGO_HIDDEN void *ago_sys_share(size_t bytes);
 /* Starts a process that goes on as a copy of this one: 0 there, its number here, or negative. */
 AGO_HIDDEN int ago_sys_fork(void);
 
-/* Waits for a process to end. Returns the signal that ended it, or 0 and its exit code. */
-AGO_HIDDEN int ago_sys_wait(int process, int *code);
+/* Waits for a process to end. Returns the signal that ended it, or 0 and its exit code; `peak` is the
+ * most memory that it had in use, in bytes. */
+AGO_HIDDEN int ago_sys_wait(int process, int *code, uint64_t *peak);
+
+/* Lets this process, and those that it starts, have no more than so many bytes of addresses, if the
+ * system can. */
+AGO_HIDDEN void ago_sys_limit_memory(uint64_t bytes);
 
 /* Has a signal end this process after some milliseconds of wall time; 0 takes that back. */
 AGO_HIDDEN void ago_sys_alarm(size_t milliseconds);

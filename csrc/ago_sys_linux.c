@@ -17,6 +17,7 @@ enum {
     SYS_CLOCK_GETTIME = 113,
     SYS_CLONE = 220,
     SYS_WAIT4 = 260,
+    SYS_PRLIMIT64 = 261,
     SYS_SETITIMER = 103,
     SYS_SCHED_SETAFFINITY = 122,
     SYS_EXIT_GROUP = 94
@@ -57,6 +58,7 @@ enum {
     SYS_CLOCK_GETTIME = 228,
     SYS_CLONE = 56,
     SYS_WAIT4 = 61,
+    SYS_PRLIMIT64 = 302,
     SYS_SETITIMER = 38,
     SYS_SCHED_SETAFFINITY = 203,
     SYS_EXIT_GROUP = 231
@@ -99,6 +101,9 @@ enum {
     CLOCK_THREAD_CPUTIME_ID = 3,
     SIGCHLD = 17,
     ITIMER_REAL = 0,
+    RLIMIT_AS = 9,
+    RUSAGE_LONGS = 18, /* of struct rusage */
+    RUSAGE_PEAK = 4,   /* ru_maxrss in it, KiB */
     EINTR = 4
 };
 
@@ -133,12 +138,19 @@ void *ago_sys_share(size_t bytes) {
 
 int ago_sys_fork(void) { return (int)system_call(SYS_CLONE, SIGCHLD, 0, 0, 0, 0, 0); }
 
-int ago_sys_wait(int process, int *code) {
+int ago_sys_wait(int process, int *code, uint64_t *peak) {
     int status = 0;
-    while (system_call(SYS_WAIT4, process, (long)&status, 0, 0, 0, 0) == -EINTR) {
+    long usage[RUSAGE_LONGS] = {0};
+    while (system_call(SYS_WAIT4, process, (long)&status, 0, (long)usage, 0, 0) == -EINTR) {
     }
     *code = (status >> 8) & 0xff;
+    *peak = (uint64_t)usage[RUSAGE_PEAK] << 10;
     return status & 0x7f;
+}
+
+void ago_sys_limit_memory(uint64_t bytes) {
+    const uint64_t limit[2] = {bytes, bytes}; /* struct rlimit64: now, and at most */
+    system_call(SYS_PRLIMIT64, 0, RLIMIT_AS, (long)limit, 0, 0, 0);
 }
 
 void ago_sys_alarm(size_t milliseconds) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,12 +32,25 @@ void *ago_sys_share(size_t bytes) {
 
 int ago_sys_fork(void) { return (int)fork(); }
 
-int ago_sys_wait(int process, int *code) {
+#if defined(__APPLE__)
+#define PEAK_UNIT UINT64_C(1) /* of ru_maxrss, bytes */
+#else
+#define PEAK_UNIT UINT64_C(1024)
+#endif
+
+int ago_sys_wait(int process, int *code, uint64_t *peak) {
     int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    struct rusage usage = {0};
+    while (wait4(process, &status, 0, &usage) < 0 && errno == EINTR) {
     }
+    *peak = (uint64_t)usage.ru_maxrss * PEAK_UNIT;
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+void ago_sys_limit_memory(uint64_t bytes) {
+    const struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+    setrlimit(RLIMIT_AS, &limit);
 }
 
 void ago_sys_alarm(size_t milliseconds) {

@@ -2,19 +2,20 @@
  * A program that checks and times candidates of one workload:
  *
  *   trial --data FILE [--limit MS] [--budget MS] [--total MS] [--rounds N] [--tolerance N]
- *         [--skip K]... [--cpu N] [--output FILE]
+ *         [--memory BYTES] [--skip K]... [--cpu N] [--output FILE]
  *
  * Every candidate is first called once in a process of its own, and what it computed is compared
  * with what the data say. Those that agree are then timed side by side, in another process: of two
  * calls in a row the second is timed, so that no candidate pays for the cache that another left
- * behind. A call that takes longer than --limit is ended by an alarm. A process that dies costs the
+ * behind. A call that takes longer than --limit is ended by an alarm. These processes get no more
+ * than --memory beyond the data and the program itself. A process that dies costs the
  * candidate that was running and no other: a new one goes on. Timing ends when each candidate's
  * fastest time was seen again and again, or after the --budget; one that is far from the best is
  * timed a few times only.
  *
  * A line {"begin": K} is printed before candidate K is called, so that whoever loses this program
  * knows which one ran, and can --skip it. At the end, one line of JSON for each candidate tells how it ended, the
- * signal that ended it, the largest error over the largest value in parts of 1e9 (more than the
+ * signal that ended it, the most memory that its process had in use, the largest error over the largest value in parts of 1e9 (more than the
  * --tolerance is wrong), and its times in nanoseconds. With --output the first candidate runs once
  * and writes its outputs to the file.
  *
@@ -34,6 +35,9 @@ enum {
     CHILD_MEMORY = 10 /* exit code of a child process without memory for the arena */
 };
 
+#define MAX_MEMORY ((size_t)1 << 46)
+#define OWN_MEMORY ((size_t)16 << 20) /* the program, its stack, and what is lost to alignment */
+
 #define MAX_ERROR UINT64_C(1000000000000) /* 1000 times the largest value */
 
 /* How a candidate ended. */
@@ -44,6 +48,7 @@ static const char *const state_names[] = {"waiting", "ok", "wrong", "died", "mem
 typedef struct {
     int state;
     int signal;
+    uint64_t peak;
     uint64_t error;
     size_t rounds;
     uint64_t times[MAX_ROUNDS];
@@ -64,11 +69,12 @@ typedef struct {
     size_t total;
     size_t rounds;
     size_t tolerance;
+    size_t memory; /* 0 for any */
     int *skipped; /* 1 for each candidate to skip */
 } options;
 
 static options parse_options(int argc, char **argv) {
-    options given = {NULL, NULL, 5000, 10000, 600000, 24, 100000, NULL};
+    options given = {NULL, NULL, 5000, 10000, 600000, 24, 100000, 0, NULL};
     given.skipped = allocate(ago_trials.count * sizeof *given.skipped);
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i];
@@ -86,6 +92,8 @@ static options parse_options(int argc, char **argv) {
             given.budget = parse_count(value, 1, MAX_MILLISECONDS);
         } else if (is_equal(name, "--tolerance")) {
             given.tolerance = parse_count(value, 0, MAX_ERROR);
+        } else if (is_equal(name, "--memory")) {
+            given.memory = parse_count(value, 0, MAX_MEMORY);
         } else if (is_equal(name, "--total")) {
             given.total = parse_count(value, 1, MAX_MILLISECONDS);
         } else if (is_equal(name, "--rounds")) {
@@ -292,7 +300,10 @@ static void time_once(size_t which, const options *given, const char *data, char
  * stopped. Each round times all of them, in rotating order: a candidate that were done earlier than
  * the others would keep the times of a slow moment that the others outlast. */
 static void time_all(const options *given, const char *data, board *shared) {
-    char *arena = allocate(ago_trials.arena_bytes);
+    char *arena = ago_sys_allocate(ago_trials.arena_bytes);
+    if (arena == NULL) {
+        ago_sys_exit(CHILD_MEMORY);
+    }
     const uint64_t end = ago_sys_nanoseconds() + given->budget * UINT64_C(1000000);
     for (; shared->round < given->rounds; ++shared->round, shared->turn = 0) {
         const uint64_t best = best_of_all(shared);
@@ -314,20 +325,25 @@ static void time_all(const options *given, const char *data, board *shared) {
 /* Waits for a child; marks the candidate that it died in. Returns whether it ended well. */
 static int wait_for(int child, board *shared) {
     int code = 0;
-    const int signal = ago_sys_wait(child, &code);
+    uint64_t peak = 0;
+    const int signal = ago_sys_wait(child, &code, &peak);
     if (signal == 0 && code == 0) {
         return 1;
     }
     result *to = shared->results + shared->current;
     to->state = code == CHILD_MEMORY ? NO_MEMORY : DIED;
     to->signal = signal;
+    to->peak = peak;
     return 0;
 }
 
-static int start_process(void) {
+static int start_process(const options *given) {
     const int child = ago_sys_fork();
     if (child < 0) {
         fail(EXIT_IO, "cannot start a process", "");
+    }
+    if (child == 0 && given->memory > 0) {
+        ago_sys_limit_memory(given->memory + ago_trials.data_bytes + OWN_MEMORY);
     }
     return child;
 }
@@ -339,7 +355,7 @@ static void check_all(const options *given, const char *data, board *shared) {
             continue;
         }
         begin(i, shared);
-        const int child = start_process();
+        const int child = start_process(given);
         if (child == 0) {
             check(i, given, data, shared->results + i);
             ago_sys_exit(0);
@@ -351,7 +367,7 @@ static void check_all(const options *given, const char *data, board *shared) {
 static void time_survivors(const options *given, const char *data, board *shared) {
     for (int ended = 0; !ended;) {
         shared->current = 0;
-        const int child = start_process();
+        const int child = start_process(given);
         if (child == 0) {
             time_all(given, data, shared);
             ago_sys_exit(0);
@@ -366,6 +382,8 @@ static void report(const result *of) {
     add_text(&out, state_names[of->state]);
     add_text(&out, "\", \"signal\": ");
     add_number(&out, (uint64_t)of->signal, 1);
+    add_text(&out, ", \"peak\": ");
+    add_number(&out, of->peak, 1);
     add_text(&out, ", \"error\": ");
     add_number(&out, of->error, 1);
     add_text(&out, ", \"times\": [");

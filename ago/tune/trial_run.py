@@ -22,6 +22,7 @@ from ago.tune.trial_program import DATA, PROGRAM, TrialProgram
 _GRACE_SECONDS = 30.0  # to start a program and to read its data
 _TIMED_CALLS = 3  # calls of a candidate in one process, each of which may hang
 _POLL_SECONDS = 0.25
+_MOST_MEMORY = 0.75  # of its limit: who died with so much in use was refused more
 _ATTEMPTS = 3
 
 Tell = Callable[[str], None]
@@ -39,7 +40,8 @@ class Limits:
     Attributes:
         seconds: Wall time of one call of the function on the device.
         compile_seconds: Wall time of compiling it.
-        memory_bytes: Memory for operands, outputs and workspace.
+        memory_bytes: Memory for operands, outputs and workspace, and for what else a candidate
+            asks of the system; its process gets no more.
         rounds: Timed calls of each candidate at most, up to 64.
         batch_seconds: Wall time after which a batch is timed no further.
         tolerance: Largest error that is not wrong, over the largest value of the output.
@@ -126,6 +128,7 @@ def _command(
         "budget": round(1e3 * limits.batch_seconds),
         "total": round(1e3 * _total_seconds(limits, count)),
         "rounds": limits.rounds,
+        "memory": limits.memory_bytes,
         "tolerance": round(1e9 * limits.tolerance),
     }
     if cpu is not None:
@@ -187,6 +190,9 @@ def _ending(line: Mapping[str, Any], limits: Limits) -> Ending:
             return Ending("timeout", f"did not end in {limits.seconds:g} s")
         case "died" if number == signal.SIGKILL:
             return Ending("memory", "killed by the system, as when memory runs out")
+        case "died" if int(line.get("peak", 0)) > _MOST_MEMORY * limits.memory_bytes:
+            used, most = int(line["peak"]), limits.memory_bytes
+            return Ending("memory", f"died with {used:,} B in use; {most:,} B are allowed")
     return Ending("crash", _signal_name(number) if number else "ended its process")
 
 

@@ -16,6 +16,11 @@ STATEMENTS = {
     "nan": "C[0] = 0.0f / (C[0] - C[0]);",
     "build": "this is no C;",
     "trap": "__builtin_trap();",
+    "hog": "extern void *ago_sys_allocate(size_t bytes);"
+    "for (size_t done = 0, size = 4 << 20; done < (size_t)4 << 30; done += size) {"
+    "    char *p = ago_sys_allocate(size);"
+    "    for (size_t k = 0; k < size; k += 4096) p[k] = 1;"
+    "}",
     "late": "static int calls; if (++calls > 2) *(volatile int *)8 = 1;",
 }
 """What is put at the end of the function."""

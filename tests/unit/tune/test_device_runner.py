@@ -20,7 +20,7 @@ from ago.tune.trial_run import Limits
 from tests.support.broken import job, make_broken, small_task
 
 HOST = detect_host()
-QUICK = Limits(seconds=0.5, rounds=6, batch_seconds=0.5)
+QUICK = Limits(seconds=0.5, rounds=6, batch_seconds=0.5, memory_bytes=32 << 20)
 
 
 @pytest.fixture
@@ -33,22 +33,25 @@ def runner(monkeypatch):
 
 def test_each_failure_costs_its_own_trial(runner):
     task = small_task(HOST)
-    how = ["", "crash", "hang", "wrong", "build", "", "trap", "nan", "late"]
+    how = ["", "crash", "hang", "wrong", "build", "", "trap", "nan", "late", "hog"]
     outcomes = runner.run([job(task, kind, number) for number, kind in enumerate(how)])
     statuses = ["ok", "crash", "timeout", "wrong", "build", "ok", "crash", "wrong", "crash"]
+    statuses += ["memory"]
     assert [outcome.status for outcome in outcomes] == statuses
     assert all((o.reason == "") == (o.status == "ok") for o in outcomes)
     assert "SIGSEGV" in outcomes[1].reason
     assert "this is no C" in outcomes[4].reason
+    assert "33,554,432 B are allowed" in outcomes[9].reason
     assert [o.decisions["test/number"] for o in outcomes] == list(range(len(how)))
 
 
 def test_systems_with_a_libc_isolate_alike(runner, monkeypatch):
     monkeypatch.setattr(Toolchain, "needs_no_libc", lambda self, target: False)
     task = small_task(HOST)
-    kinds = ["", "crash", "hang", "wrong"]
+    kinds = ["", "crash", "hang", "wrong", "hog"]
     outcomes = runner.run([job(task, kind, number) for number, kind in enumerate(kinds)])
-    assert [outcome.status for outcome in outcomes] == ["ok", "crash", "timeout", "wrong"]
+    statuses = [outcome.status for outcome in outcomes]
+    assert statuses == ["ok", "crash", "timeout", "wrong", "memory"]
 
 
 def test_what_the_naive_nest_leaves_unwritten_is_not_compared(runner):
