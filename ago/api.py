@@ -34,13 +34,14 @@ from ago.progress import Progress, silent
 from ago.runtime.artifact import Artifact
 from ago.runtime.net import Net, open_net
 from ago.runtime.pool import Affinity, ThreadPool, chosen_cpus
-from ago.runtime.store import cached_artifact
+from ago.runtime.store import cached_artifact, cached_names
 from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
 from ago.tune.known import Known, nothing_known
 from ago.tune.machine import Machine, measure_machine
 from ago.tune.progress import Progress as TuningProgress
 from ago.tune.progress import Watch
+from ago.tune.record import Record, TaskKey
 from ago.tuning import Tuning, known_schedules, tune_graph
 
 if TYPE_CHECKING:
@@ -143,18 +144,30 @@ def optimize(
             raise KeyboardInterrupt
         database = tuning.database
     known = {} if database is None else known_schedules(database, options)
+    asked: set[str] = set()
+
+    def ask(key: TaskKey) -> Record | None:
+        asked.add(str(key))
+        return known.get(key)
 
     @functools.cache
     def compiled() -> Compilation:
-        return compile_graph(graph, options, chosen, progress, known.get)
+        return compile_graph(graph, options, chosen, progress, ask)
 
     def make() -> Artifact:
         return compiled().artifact
 
-    cacheable = isinstance(partitioner, str) and not is_watched()
-    tuned = sorted((str(key), record.trace) for key, record in known.items())
-    settings = f"{options} {partitioner} {weight_threshold} {tuned}"
-    artifact = cached_artifact(graph, settings, make) if cacheable else make()
+    def workloads() -> set[str]:
+        compiled()
+        return asked
+
+    if isinstance(partitioner, str) and not is_watched():
+        settings = f"{options} {partitioner} {weight_threshold}"
+        used = cached_names(graph, settings, workloads) if known else frozenset()
+        tuned = sorted((str(k), record.trace) for k, record in known.items() if str(k) in used)
+        artifact = cached_artifact(graph, f"{settings} {tuned}", make)
+    else:
+        artifact = make()
     pool = ThreadPool(threads, affinity) if threads > 1 and runs_on_host(options.target) else None
     return open_net(
         artifact, lambda: _anatomy(graph, compiled(), options, known.get), progress, pool

@@ -30,6 +30,7 @@ from ago.target import Target
 
 _DESCRIPTION = "artifact.json"
 _WEIGHTS = "weights.bin"
+_NAMES = "names.json"
 _SOURCES = (".py", ".json", ".c", ".h")
 
 
@@ -58,6 +59,34 @@ def cached_artifact(
     except (OSError, ValueError, KeyError, TypeError, CodegenError):
         store.discard(key)  # an entry that was damaged on disk
         return read_artifact(store.get_or_build(key, fill))
+
+
+def cached_names(
+    graph: Graph, settings: str, make: Callable[[], Iterable[str]], cache: Cache | None = None
+) -> frozenset[str]:
+    """Names of what a graph is made of, from the cache, or found and stored now.
+
+    Args:
+        graph: What is compiled.
+        settings: Everything else that the names depend on, as text.
+        make: Finds them; not called where they are stored.
+        cache: By default the user's.
+    """
+    store = cache or Cache()
+    key = _key(graph, f"names {settings}")
+
+    def fill(directory: Path) -> None:
+        (directory / _NAMES).write_text(json.dumps(sorted(make())), encoding="utf-8")
+
+    def read() -> frozenset[str]:
+        text = (store.get_or_build(key, fill) / _NAMES).read_text(encoding="utf-8")
+        return frozenset(map(str, json.loads(text)))
+
+    try:
+        return read()
+    except (OSError, ValueError, TypeError):
+        store.discard(key)  # an entry that was damaged on disk
+        return read()
 
 
 def open_library(
