@@ -53,8 +53,14 @@ from ago.target import host_arch
 @click.option(
     "--memory", is_flag=True, help="Also report code, weights and workspace of each step."
 )
+@click.option("--overwrite", is_flag=True, help="Replace files that AGO did not write.")
 def export_command(
-    request: Request, out: Path, weights: WeightsForm, name: str | None, memory: bool
+    request: Request,
+    out: Path,
+    weights: WeightsForm,
+    name: str | None,
+    memory: bool,
+    overwrite: bool,
 ) -> None:
     """Write MODEL as C with a header, a Makefile, a CMake file and an example program.
 
@@ -68,10 +74,10 @@ def export_command(
         compilation = compile_graph(graph, request.options, progress=progress, known=request.known)
         artifact = compilation.artifact
         code = code_sizes(artifact, progress=progress) if memory else None
-    exported = export_artifact(artifact, out, weights=weights)
     report = MemoryReport.of(artifact, memory_figures(compilation), code) if memory else None
-    if report is not None:
-        _write_report(report, out)
+    exported = export_artifact(
+        artifact, out, weights=weights, reports=_reports(report), overwrite=overwrite
+    )
     if request.json:
         print_json(
             {
@@ -106,7 +112,12 @@ def _next_command(artifact: Artifact, out: Path) -> str:
     return shlex.join(["make", "-C", str(out), *(() if native else cross_arguments(artifact))])
 
 
-def _write_report(report: MemoryReport, out: Path) -> None:
-    (out / "memory.txt").write_text(f"{report}\n", encoding="utf-8")
-    (out / "memory.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", "utf-8")
-    (out / "memory.html").write_text(report.to_html(), encoding="utf-8")
+def _reports(report: MemoryReport | None) -> dict[str, str]:
+    """The report's files, by name."""
+    if report is None:
+        return {}
+    return {
+        "memory.txt": f"{report}\n",
+        "memory.json": json.dumps(report.to_dict(), indent=1) + "\n",
+        "memory.html": report.to_html(),
+    }

@@ -224,7 +224,11 @@ class Net:
         return str(self.artifact)
 
     def export(
-        self, directory: str | os.PathLike[str], *, weights: WeightsForm = "file"
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        weights: WeightsForm = "file",
+        overwrite: bool = False,
     ) -> Exported:
         """Write the model as a folder of C that builds on its own, without Python.
 
@@ -233,19 +237,21 @@ class Net:
         options give the same bytes.
 
         Args:
-            directory: Created if missing; files of the same names are replaced.
+            directory: Created if missing; files of an earlier export are replaced.
             weights: `"file"` leaves them in `NAME.weights`, for the program to map or read;
                 `"incbin"` has the assembler include that file, `"array"` makes them a C array.
+            overwrite: Replace also files of these names that AGO did not write.
 
         Returns:
             What was written; print it.
 
         Raises:
-            InputError: There is no such form of weights, or the folder cannot be written.
+            InputError: There is no such form of weights, the folder cannot be written, or it holds
+                a file of these names that is not AGO's, or was changed since.
         """
         if not isinstance(directory, (str, os.PathLike)) or not os.fspath(directory):
             raise InputError(f"directory={directory!r}: the path of a folder is expected")
-        return export_artifact(self.artifact, Path(directory), weights=weights)
+        return export_artifact(self.artifact, Path(directory), weights=weights, overwrite=overwrite)
 
     def _loaded(self) -> Library:
         """The loaded code.

@@ -18,7 +18,7 @@ from ago.pipeline import compile_graph
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build, library_suffix
 from ago.runtime.device import DeviceRun, max_error, run_emulated
-from ago.runtime.export import WeightsForm, export_artifact
+from ago.runtime.export import WeightsForm, cross_arguments, export_artifact
 from ago.runtime.library import Library, aligned_array, aligned_bytes
 from ago.runtime.verify import random_inputs
 from ago.target import TARGETS, host_arch, runs_on_host
@@ -27,7 +27,6 @@ from tests.support.small_model import small_artifact
 
 QEMU = shutil.which("qemu-aarch64")
 A76 = TARGETS["cortex-a76"]
-CROSS = "--target=aarch64-linux-gnu"
 
 
 def emulate(model: Artifact, directory: Path, weights: WeightsForm, feeds) -> DeviceRun:
@@ -36,10 +35,9 @@ def emulate(model: Artifact, directory: Path, weights: WeightsForm, feeds) -> De
     if shutil.which("make") is None or not (shutil.which("ld.lld") or shutil.which("ld.lld-19")):
         pytest.skip("needs make and lld")
     export_artifact(model, directory, weights=weights)
-    library = f"lib{model.name}.so"
-    cc = f"CC={compiler(*CLANG)} {CROSS}"
-    run(["make", "-s", "-j2", cc, "LDFLAGS=-fuse-ld=lld", "CFLAGS=-O2", library], directory)
-    return run_emulated(model, directory / library, feeds)
+    compiler(*CLANG)
+    run(["make", "-s", "-j2", "CFLAGS=-O2", *cross_arguments(model)], directory)
+    return run_emulated(model, directory / f"lib{model.name}.so", feeds)
 
 
 def check(net: Graph, model: Artifact, directory: Path, weights: WeightsForm = "file") -> None:

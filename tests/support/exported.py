@@ -53,9 +53,12 @@ def artifact(target: str = "host", threads: int = 1) -> Artifact:
     return compile_graph(graph(), Options(resolve_target(target), threads=threads)).artifact
 
 
-def export(directory: Path, weights: WeightsForm = "file", threads: int = 1) -> Path:
+def export(
+    directory: Path, weights: WeightsForm = "file", threads: int = 1, *, overwrite: bool = False
+) -> Path:
     """The model's folder, for this machine."""
-    export_artifact(artifact(threads=threads), directory, weights=weights)
+    made = artifact(threads=threads)
+    export_artifact(made, directory, weights=weights, overwrite=overwrite)
     return directory
 
 

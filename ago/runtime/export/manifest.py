@@ -13,6 +13,9 @@ from pathlib import Path
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.version import __version__
 
+MANIFEST = "manifest.json"
+"""Its name in the folder."""
+
 FORMAT = 1
 """Version of the manifest's form."""
 
@@ -56,28 +59,31 @@ def earlier_files(directory: Path) -> frozenset[str]:
         directory: Any folder.
 
     Returns:
-        Names in the folder whose content is what a manifest of AGO says; none where the folder has
-        no manifest, or somebody else's.
+        A manifest of AGO, and the names in the folder whose content is what it says; none where the
+        folder has no manifest, or somebody else's.
     """
-    listed = _listed_files(directory / "manifest.json")
-    return frozenset(
+    listed = _listed_files(directory / MANIFEST)
+    if listed is None:
+        return frozenset()
+    unchanged = (
         name
         for name, digest in listed.items()
         if isinstance(digest, str) and Path(name).name == name and _holds(directory / name, digest)
     )
+    return frozenset({MANIFEST, *unchanged})
 
 
-def _listed_files(path: Path) -> Mapping[str, object]:
-    """What a manifest of AGO lists; nothing for any other file."""
+def _listed_files(path: Path) -> Mapping[str, object] | None:
+    """What a manifest of AGO lists; None for any other file."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return {}
+        return None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        return {}
+        return None
     own = all(isinstance(manifest.get(key), str) for key in ("name", "ago", "fingerprint"))
     files = manifest.get("files")
-    return files if own and isinstance(files, dict) else {}
+    return files if own and isinstance(files, dict) else None
 
 
 def _holds(path: Path, digest: str) -> bool:

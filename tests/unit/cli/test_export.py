@@ -37,8 +37,21 @@ def test_what_builds_the_folder_is_printed_for_a_shell(
     ]
     words = ["next", "make", "-C", str(out)]
     if arch != host_arch():
-        words += [f"CC=clang --target={arch}-linux-gnu", "LDFLAGS=-fuse-ld=lld", "libeye.so"]
+        words += [f"CROSS={arch}-linux-gnu", "libraries"]
     assert shlex.split(line) == words
+
+
+def test_files_of_somebody_else_are_kept(invoke, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "memory.txt").write_text("mine")
+    arguments = ("export", model, "--dim", "batch=1", "--out", tmp_path, "--memory")
+    result = invoke(*arguments)
+    assert result.exit_code != 0
+    assert "memory.txt; choose another folder, or --overwrite" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.txt"]
+    assert invoke(*arguments, "--overwrite").exit_code == 0
+    assert (tmp_path / "memory.txt").read_text() != "mine"
+    assert invoke(*arguments[:-1]).exit_code == 0
+    assert not (tmp_path / "memory.txt").exists()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from ago.errors import InputError
 from ago.options import Options
 from ago.pipeline import compile_graph
 from ago.runtime.export import export_artifact
+from ago.runtime.library import Library, Session, aligned_array, aligned_bytes
 from ago.target import resolve_target
 from tests.support.exported import (
     C_FLAGS,
@@ -105,8 +108,41 @@ def test_a_manifest_of_somebody_else_removes_nothing(tmp_path, text):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "manifest.json").write_text(text)
-    export(folder)
+    with pytest.raises(InputError, match=r"files that AGO did not write.*: manifest\.json; choose"):
+        export(folder)
+    assert [path.name for path in folder.iterdir()] == ["manifest.json"]
+    export(folder, overwrite=True)
     assert (tmp_path / "x.c").exists()
+
+
+@pytest.mark.parametrize("name", ["README.md", "main.c", "CMakeLists.txt", f"{NAME}.weights"])
+def test_files_of_somebody_else_are_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=rf"{tmp_path} has files that AGO did .*: {name}; choose"):
+        export(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+    export(tmp_path, overwrite=True)
+    assert (tmp_path / name).read_bytes()[:4] != b"mine"
+
+
+def test_files_that_somebody_changed_are_not_replaced(tmp_path):
+    export(tmp_path)
+    changed = (tmp_path / "main.c", tmp_path / "README.md")
+    for path in changed:
+        path.write_text(path.read_text() + "\n")
+    before = (tmp_path / "manifest.json").read_bytes()
+    with pytest.raises(InputError, match=r"changed since: README\.md, main\.c; choose another"):
+        export(tmp_path, "array")
+    assert (tmp_path / "manifest.json").read_bytes() == before
+    ago.optimize(graph()).export(tmp_path, weights="array", overwrite=True)
+    assert (tmp_path / f"{NAME}_weights.c").exists()
+
+
+def test_what_was_begun_and_not_finished_is_finished(folder, tmp_path):
+    for name in (f"{NAME}.h", "Makefile", f"{NAME}.weights"):
+        shutil.copyfile(folder / name, tmp_path / name)
+    export(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} >= {"manifest.json", "main.c"}
 
 
 def listing(**changes: object) -> str:
@@ -135,7 +171,7 @@ def test_only_what_ago_wrote_and_nobody_changed_is_removed(tmp_path, text, stays
     (tmp_path / "x.c").write_text("mine")
     (tmp_path / "sub").mkdir()
     (tmp_path / "manifest.json").write_text(text)
-    export(tmp_path)
+    export(tmp_path, overwrite=True)
     assert (tmp_path / "x.c").exists() == stays
 
 
@@ -148,11 +184,50 @@ def test_what_is_no_folder_is_refused(directory):
 
 def test_the_readme_tells_how_to_build_elsewhere(tmp_path):
     export_artifact(artifact("cortex-a76"), tmp_path)
-    line = f"make 'CC=clang --target=aarch64-linux-gnu' LDFLAGS=-fuse-ld=lld lib{NAME}.so\n"
+    line = "make CROSS=aarch64-linux-gnu libraries\n"
     assert line in (tmp_path / "README.md").read_text()
     assert line in (tmp_path / "Makefile").read_text()
     export_artifact(artifact("portable"), tmp_path)
-    assert "--target" not in (tmp_path / "README.md").read_text()
+    assert "make CROSS" not in (tmp_path / "README.md").read_text()
+
+
+APPLE = "arm64-apple-macos11"
+
+
+@pytest.mark.parametrize(
+    ("programs", "arguments", "compiles"),
+    [
+        (("cc", "clang", "clang-19"), (), "cc -std"),
+        (("clang", "gcc", "clang-19"), (), "clang -std"),
+        (("clang-9", "clang-18", "clang-19", "clang-format-20"), (), "clang-19 -std"),
+        (("gcc", "clang-tidy-19"), (), "gcc -std"),
+        (("cc", "mine"), ("CC=mine -m64",), "mine -m64 -std"),
+        (("cc", "clang-18"), (f"CROSS={APPLE}",), f"clang-18 --target={APPLE} -std"),
+        (("cc", "mine"), (f"CROSS={APPLE}", "CC=mine"), f"mine --target={APPLE} -std"),
+    ],
+)
+def test_make_finds_a_compiler(folder, tmp_path, programs, arguments, compiles):
+    """With programs that answer nothing but for which machine they compile."""
+    machine = APPLE if any(APPLE in word for word in arguments) else "x86_64-linux-gnu"
+    for name in programs:
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {machine}\n")
+        (tmp_path / name).chmod(0o755)
+    make = [compiler("make"), "-n", "-C", folder, *arguments]
+    (tmp_path / "make").symlink_to(str(shutil.which("make")))
+    printed = run(make, tmp_path, PATH=str(tmp_path))
+    assert f"\n{compiles}" in f"\n{printed}"
+    assert (f"lib{NAME}.dylib" in printed) == (machine == APPLE)
+    assert (f"lib{NAME}.so" in printed) == (machine != APPLE)
+
+
+def test_make_without_a_compiler_says_so(folder, tmp_path):
+    (tmp_path / "make").symlink_to(compiler("/usr/bin/make"))
+    command = [str(tmp_path / "make"), "-n", "-C", str(folder)]
+    done = subprocess.run(
+        command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "no C compiler in PATH; set CC" in done.stderr
 
 
 def test_unknown_forms_of_weights_are_refused(tmp_path):
@@ -230,6 +305,42 @@ def test_cmake_builds_it_in_an_empty_environment(tmp_path):
     run(["cmake", "-S", folder, "-B", "build", cc], tmp_path)
     run(["cmake", "--build", "build"], tmp_path)
     check_example(run([tmp_path / "build" / f"{NAME}_example", "2"], tmp_path))
+    assert (tmp_path / "build" / f"lib{NAME}.a").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads ELF")
+@pytest.mark.parametrize("how", ["make", "cmake"])
+def test_the_shared_library_needs_no_other_and_has_large_pages(tmp_path, how):
+    elffile = pytest.importorskip("elftools.elf.elffile")
+    folder, cc = export(tmp_path / "folder", "array"), compiler(*CLANG, *GCC)
+    out = folder
+    if how == "make":
+        run([compiler("make"), "-s", f"CC={cc}", "libraries"], folder)
+    else:
+        out = tmp_path / "build"
+        run([compiler("cmake"), "-S", folder, "-B", out, f"-DCMAKE_C_COMPILER={cc}"], tmp_path)
+        run(["cmake", "--build", out, "--target", f"{NAME}_shared"], tmp_path)
+    with open(out / f"lib{NAME}.so", "rb") as file:
+        elf = elffile.ELFFile(file)
+        assert {segment["p_align"] for segment in elf.iter_segments("PT_LOAD")} == {16384}
+        dynamic = next(elf.iter_segments("PT_DYNAMIC"))
+        assert not list(dynamic.iter_tags("DT_NEEDED"))
+        named = [symbol for symbol in dynamic.iter_symbols() if symbol.name]
+    assert all(symbol["st_shndx"] != "SHN_UNDEF" for symbol in named)
+    assert {symbol.name for symbol in named} == {
+        f"{NAME}_{name}" for name in ("init", "run", "step", "set_pool", "error_text", "weights")
+    }
+    check_library(out / f"lib{NAME}.so")
+
+
+def check_library(path: Path) -> None:
+    net, made = ago.optimize(graph()), artifact()
+    workspace = aligned_array(made.workspace_bytes, np.uint8)
+    session = Session(Library(path, NAME), 1, 2, aligned_bytes(made.weights_image), workspace)
+    outputs = [np.empty(info.shape, np.float32) for info in made.outputs]
+    session.run([pattern()], outputs)
+    for output, expected in zip(outputs, net(pattern()), strict=True):
+        assert np.array_equal(output, expected)
 
 
 def test_other_element_types_and_words_of_c_plus_plus_as_names(tmp_path):
