@@ -190,22 +190,17 @@ def _schedule_nest(
     schedule: Schedule, opened: OpenNest, lanes: dict[Piece, int], target: Target
 ) -> None:
     def roles_of(piece: Piece) -> Roles | None:
-        return _roles(schedule.program, piece, lanes[piece])
+        return roles(schedule.program, piece.output, piece.reduction, lanes[piece])
 
     schedule_nest(schedule, opened, lanes, roles_of, target)
 
 
 def _schedule_alone(schedule: Schedule, piece: Piece, lanes: int, target: Target) -> None:
-    part = _roles(schedule.program, piece, lanes)
+    part = roles(schedule.program, piece.output, piece.reduction, lanes)
     if part is None:
         return
     peel_borders(schedule, part, part.lane_axis if lanes > 1 else None)
     tile_piece(schedule, part, lanes, target)
-
-
-def _roles(program: Program, piece: Piece, lanes: int) -> Roles | None:
-    reduction = None if piece.reduction is None else program.stage(piece.reduction)
-    return roles(program, program.stage(piece.output), reduction, lanes)
 
 
 def _collapse_spatial(schedule: Schedule, output: str) -> None:
@@ -223,7 +218,7 @@ def _collapse_spatial(schedule: Schedule, output: str) -> None:
 
 def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
     """Round the vectorised axis to whole vectors; returns the lanes to use, 1 for scalar code."""
-    part = _roles(schedule.program, piece, target.lanes)
+    part = roles(schedule.program, piece.output, piece.reduction, target.lanes)
     if part is None or part.lane_axis is None:
         return 1
     whole_tile = target.lanes * interleaving(schedule.program, part, part.lane_axis, target.lanes)

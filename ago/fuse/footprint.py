@@ -20,9 +20,6 @@ from ago.ir.index import Index, Var, variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 
-Nested = tuple[tuple[Piece, ...], str, int, tuple[str, ...]]
-"""The pieces of a nest, its axis, its block, and the axes outside of its loop."""
-
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -133,6 +130,11 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
         pieces: Of one nest, in order of execution.
         axis: Of the last piece's output.
     """
+    return _outer_axes(program, tuple(pieces), axis)
+
+
+@by_identity(4)
+def _outer_axes(program: Program, pieces: tuple[Piece, ...], axis: str) -> tuple[str, ...]:
     found: list[str] = []
     for other in program.stage(pieces[-1].output).axes:
         if other.name == axis:
@@ -152,7 +154,8 @@ def _takes_rows(program: Program, piece: Piece, axis: str, known: Mapping[str, F
     if piece.reduction is None:
         return False
     output, reduction = program.stage(piece.output), program.stage(piece.reduction)
-    part, found = roles(program, output, reduction, 1), known.get(piece.output)
+    part = roles(program, piece.output, piece.reduction, 1)
+    found = known.get(piece.output)
     own = axis if found is None else moving_axis(output, found)
     return part is not None and part.row_axis == own and shares_operand(output, reduction, own)
 
@@ -182,21 +185,12 @@ def footprints(
     Raises:
         FusionError: `no-region` where a region is no box in the producer's axes.
     """
-    known = _found(program)
-    key = tuple(pieces), axis, block, tuple(outer)
-    if key not in known:
-        known[key] = _footprints(program, *key)
-    return known[key]
+    return _footprints(program, tuple(pieces), axis, block, tuple(outer))
 
 
 @by_identity(4)
-def _found(program: Program) -> dict[Nested, Mapping[str, Footprint]]:
-    """The footprints of a program so far: plans of one program ask for the same ones."""
-    return {}
-
-
 def _footprints(
-    program: Program, pieces: Sequence[Piece], axis: str, block: int, outer: Sequence[str]
+    program: Program, pieces: tuple[Piece, ...], axis: str, block: int, outer: tuple[str, ...]
 ) -> dict[str, Footprint]:
     output = program.stage(pieces[-1].output)
     loop = output.loop(axis)

@@ -15,7 +15,8 @@ from ago.cost_model.analytic import candidate_tiles, stream_cycles, tile_cycles
 from ago.fuse.footprint import Footprint, moving_axis
 from ago.fuse.pieces import Piece
 from ago.fuse.problem import tile_problem, vector_choices
-from ago.fuse.shape import Roles, reduction_axis, roles, stage_loads
+from ago.fuse.shape import reduction_axis, roles, stage_loads
+from ago.ir.identity import by_identity
 from ago.ir.index import variables
 from ago.ir.program import Program
 from ago.target import Target
@@ -156,20 +157,25 @@ def _tile_gain(
     window = found.get(piece.output)
     if window is None or piece.reduction is None:
         return 0.0
-    output, reduction = program.stage(piece.output), program.stage(piece.reduction)
-    part = roles(program, output, reduction, target.lanes)
-    if part is None or part.lane_axis is None or moving_axis(output, window) != part.lane_axis:
+    part = roles(program, piece.output, piece.reduction, target.lanes)
+    if part is None or part.lane_axis is None:
+        return 0.0
+    if moving_axis(part.output, window) != part.lane_axis:
         return 0.0
     whole = max(window.extent // target.lanes, 1)
     block = max(window.moving.window // target.lanes, 1)
     blocks = window.iterations
-    apart = _cycles(program, part, whole, target)
-    return apart - blocks * _cycles(program, part, block, target)
+    apart = _cycles(program, piece, whole, target)
+    return apart - blocks * _cycles(program, piece, block, target)
 
 
-def _cycles(program: Program, part: Roles, vectors: int, target: Target) -> float:
+@by_identity(4)
+def _cycles(program: Program, piece: Piece, vectors: int, target: Target) -> float:
     """Cycles of a piece's reduction over so many vectors of its lane axis, best tile, data near."""
-    lane, lanes = part.lane_axis, target.lanes
+    lanes = target.lanes
+    part = roles(program, piece.output, piece.reduction, lanes)
+    assert part is not None
+    lane = part.lane_axis
     assert lane is not None
     problem = replace(tile_problem(program, part, lane, part.row_axis, lanes), vectors=vectors)
     choices = vector_choices(program, part, lane, lanes, vectors)

@@ -19,6 +19,7 @@ from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest
 from ago.fuse.rules import broken
 from ago.fuse.shape import stage_loads
+from ago.ir.identity import by_identity
 from ago.ir.program import Program
 
 
@@ -69,10 +70,11 @@ def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> Mapping
     return found
 
 
-def reads_of(program: Program, piece: Piece) -> set[str]:
+@by_identity(4)
+def reads_of(program: Program, piece: Piece) -> frozenset[str]:
     """The buffers that a piece reads."""
     names = [piece.output] if piece.reduction is None else [piece.output, piece.reduction]
-    return {load.buffer for name in names for load in stage_loads(program.stage(name))}
+    return frozenset(load.buffer for name in names for load in stage_loads(program.stage(name)))
 
 
 def _members(pieces: Sequence[Piece], nest: Nest) -> list[Piece]:

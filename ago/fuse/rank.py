@@ -244,11 +244,10 @@ def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tupl
     rows, whole tiles, and none where the tiles would lose their rows to a loop further out. Where a
     border does not read the reduction, single positions: a test decides for each of them.
     """
-    output = program.stage(last.output)
-    reduction = None if last.reduction is None else program.stage(last.reduction)
-    part = roles(program, output, reduction, target.lanes)
+    part = roles(program, last.output, last.reduction, target.lanes)
     if part is None:
         return
+    output, reduction = part.output, part.reduction
     long = [a for a in output.axes if a.extent > 1 and a.name != part.tile_axis]
     scalar = part.tile_axis if reduction is not None and part.lane_axis is None else None
     for axis in output.axes:
@@ -292,8 +291,7 @@ def _stays_apart(program: Program, piece: Piece, last: Piece, target: Target) ->
 
 def _is_ragged(program: Program, piece: Piece, lanes: int) -> bool:
     """Whether a piece's vectorised axis is no whole number of vectors: rounding is not read."""
-    reduction = None if piece.reduction is None else program.stage(piece.reduction)
-    part = roles(program, program.stage(piece.output), reduction, lanes)
+    part = roles(program, piece.output, piece.reduction, lanes)
     if part is None or part.lane_axis is None:
         return part is None
     return part.output.axis(part.lane_axis).extent % lanes != 0

@@ -23,8 +23,8 @@ from ago.ir.nest import Stage
 from ago.ir.program import Program
 
 Counts = npt.NDArray[np.int64]
-Spans = tuple[Counts, Counts]
-"""First and last position in each iteration."""
+Spans = tuple[Counts | int, Counts | int]
+"""First and last position in each iteration; a number where it is the same in all of them."""
 
 
 def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> dict[str, Fraction]:
@@ -46,8 +46,8 @@ def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> 
     outer = outer_axes(program, members, nest.axis)
     output = program.stage(nest.output)
     steps = np.arange(output.axis(nest.axis).extent // nest.block, dtype=np.int64)
-    ranges = {output.loop(a.name): _whole(a.extent, steps) for a in output.axes}
-    ranges.update({output.loop(a): _whole(1, steps) for a in outer})
+    ranges: dict[str, Spans] = {output.loop(a.name): (0, a.extent - 1) for a in output.axes}
+    ranges.update({output.loop(a): (0, 0) for a in outer})
     ranges[nest.loop] = (steps * nest.block, steps * nest.block + nest.block - 1)
     known = {output.name: ranges}
     repeats = math.prod(output.axis(a).extent for a in outer)
@@ -57,63 +57,84 @@ def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> 
             if name is None or name in known:
                 continue
             stage = program.stage(name)
-            known[name] = _stage_ranges(program, stage, known, steps)
+            known[name] = _stage_ranges(program, stage, known)
             if name in rings:
-                count = repeats * _computed(stage, known[name], once=rings[name] > 0)
+                count = repeats * _computed(stage, known[name], len(steps), once=rings[name] > 0)
                 factors[name] = Fraction(count, math.prod(program.buffer(stage.buffer).shape))
     return factors
 
 
-def _whole(extent: int, steps: Counts) -> Spans:
-    return np.zeros_like(steps), np.full_like(steps, extent - 1)
-
-
-def _computed(stage: Stage, ranges: Mapping[str, Spans], *, once: bool) -> int:
+def _computed(stage: Stage, ranges: Mapping[str, Spans], iterations: int, *, once: bool) -> int:
     """Elements computed in all iterations; rows of former ones count once where they are kept."""
-    spans = [ranges[stage.loop(a.name)] for a in stage.axes if a.kind == "spatial"]
-    extents = np.ones(len(spans[0][0]), np.int64)
-    for low, high in spans:
-        done = np.zeros_like(low)
-        if once and len(low) > 1 and (low[0] != low[-1] or high[0] != high[-1]):
-            before = np.concatenate(([low[0]], high[:-1] + 1))
-            done = np.maximum(0, before - low)
-        extents = extents * np.maximum(0, high - low + 1 - done)
+    extents = np.ones(iterations, np.int64)
+    for axis in stage.axes:
+        if axis.kind == "spatial":
+            low, high = ranges[stage.loop(axis.name)]
+            done = _done_before(low, high) if once else 0
+            extents = extents * np.maximum(0, high - low + 1 - done)
     return int(extents.sum())
 
 
+def _done_before(low: Counts | int, high: Counts | int) -> Counts | int:
+    """Positions of each iteration that the one before it has reached; none where none moves."""
+    if isinstance(low, int) and isinstance(high, int):
+        return 0
+    low, high = np.broadcast_arrays(low, high)
+    if low[0] == low[-1] and high[0] == high[-1]:
+        return 0
+    return np.maximum(0, np.concatenate(([low[0]], high[:-1] + 1)) - low)
+
+
 def _stage_ranges(
-    program: Program, stage: Stage, known: Mapping[str, Mapping[str, Spans]], steps: Counts
+    program: Program, stage: Stage, known: Mapping[str, Mapping[str, Spans]]
 ) -> dict[str, Spans]:
     """The ranges of a stage's loops that cover what the known stages read of its result."""
     region: list[Spans] = []
     for name, ranges in known.items():
         for load in stage_loads(program.stage(name)):
             if load.buffer == stage.buffer:
-                spans = [_range_of(i, ranges, steps) for i in load.index]
+                spans = [_range_of(i, ranges) for i in load.index]
                 region = [_union(*b) for b in zip(region, spans, strict=True)] if region else spans
-    found = {stage.loop(a.name): _whole(a.extent, steps) for a in stage.axes}
+    found: dict[str, Spans] = {stage.loop(a.name): (0, a.extent - 1) for a in stage.axes}
     for index, (low, high) in zip(stage.index, region, strict=True):
         for atom, _ in index.terms:
             if isinstance(atom, Var):
                 last = found[atom.name][1]
-                clipped = np.maximum(low - index.const, 0), np.minimum(high - index.const, last)
-                found[atom.name] = clipped
+                found[atom.name] = _larger(low - index.const, 0), _smaller(high - index.const, last)
     return found
 
 
 def _union(a: Spans, b: Spans) -> Spans:
-    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+    return _smaller(a[0], b[0]), _larger(a[1], b[1])
 
 
-def _range_of(index: Index, ranges: Mapping[str, Spans], steps: Counts) -> Spans:
-    low = high = np.full_like(steps, index.const)
+def _smaller(a: Counts | int, b: Counts | int) -> Counts | int:
+    """The minimum in each iteration."""
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
+
+
+def _larger(a: Counts | int, b: Counts | int) -> Counts | int:
+    """The maximum in each iteration."""
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+
+
+def _first(bound: Counts | int) -> int:
+    """A bound in the first iteration."""
+    return bound if isinstance(bound, int) else int(bound[0])
+
+
+def _range_of(index: Index, ranges: Mapping[str, Spans]) -> Spans:
+    low: Counts | int = index.const
+    high: Counts | int = index.const
     for atom, factor in index.terms:
+        first: Counts | int
+        last: Counts | int
         if isinstance(atom, Var):
             first, last = ranges[atom.name]
         else:
             inner = Index(((atom, 1),))
-            limits = {n: (int(ranges[n][0][0]), int(ranges[n][1][0])) for n in variables(inner)}
-            first, last = (np.full_like(steps, bound) for bound in interval(inner, limits))
+            limits = {n: (_first(ranges[n][0]), _first(ranges[n][1])) for n in variables(inner)}
+            first, last = interval(inner, limits)
         if factor < 0:
             first, last = last, first
         low, high = low + factor * first, high + factor * last

@@ -60,7 +60,8 @@ def plain_stages(program: Program) -> list[str]:
     ]
 
 
-def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) -> Roles | None:
+@by_identity(64)
+def roles(program: Program, writer: str, reducer: str | None, lanes: int) -> Roles | None:
     """The roles in one piece of a program; None where nothing can be tiled.
 
     A piece that computes with other types than float32 stays as it is: compilers vectorise its
@@ -68,10 +69,12 @@ def roles(program: Program, output: Stage, reduction: Stage | None, lanes: int) 
 
     Args:
         program: The program.
-        output: The stage that writes the piece's result.
-        reduction: The stage to compute at its tiles, if any.
+        writer: Name of the stage that writes the piece's result.
+        reducer: Name of the stage to compute at its tiles, if any.
         lanes: float32 lanes of a vector.
     """
+    output = program.stage(writer)
+    reduction = None if reducer is None else program.stage(reducer)
     types = buffer_types(program.buffers)
     if not all(is_real_stage(stage, types) for stage in (output, reduction) if stage is not None):
         return None

@@ -18,6 +18,7 @@ from ago.ir.bounds import (
     Interval,
     bounds_of,
     guarded_interval,
+    interval,
     loop_interval,
     ranges_within,
     simplify,
@@ -40,7 +41,7 @@ class Place:
         top: The outermost statement around it, for messages.
         loops: Loops around it, outermost first.
         ranges: Their inclusive ranges.
-        known: Guards around it.
+        known: Guards around it, and of loops that may be empty that they are not.
         never: Whether a loop around it never runs.
     """
 
@@ -57,7 +58,9 @@ class Place:
         low, high = loop_interval(stmt, self.ranges)
         ranges = {**self.ranges, stmt.name: (low, high)}
         never = self.never or low > high
-        return Place(self.top, (*self.loops, stmt), ranges, self.known, never)
+        least, most = interval(stmt.extent, self.ranges)
+        runs = () if least > 0 or least == most else (stmt.extent - 1,)
+        return Place(self.top, (*self.loops, stmt), ranges, self.known + runs, never)
 
     def where(self, condition: Condition) -> Place:
         """The same place while `condition` holds."""

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ago.ir.apart import writes_apart
-from ago.ir.nest import For, If, LoopKind, Prefetch, Reduce, Update, leaf_loads, leaves, walk
+from ago.ir.nest import (
+    For,
+    If,
+    LoopKind,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Update,
+    leaf_loads,
+    leaves,
+    walk,
+)
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, replace_last
+from ago.schedule.tree import find_path, replace_loop
 
 
 def unroll(program: Program, loop: str) -> Program:
@@ -111,4 +122,8 @@ def _set_kind(program: Program, path: Sequence[For | If], kind: LoopKind) -> Pro
     if old.kind != "serial":
         message = f"{old.name} is already {old.kind}"
         raise refuse("not-serial", program, message, loop=old.name)
-    return replace_last(program, path, (For(old.name, old.lo, old.hi, kind, old.body),))
+
+    def make() -> tuple[Stmt, ...]:
+        return (For(old.name, old.lo, old.hi, kind, old.body),)
+
+    return replace_loop(program, path, (kind,), make)

@@ -75,7 +75,9 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
         return new if value == access else None
 
     def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if not isinstance(stmt, Leaf) or not uses_buffer(stmt, buffer):
+        if not uses_buffer(stmt, buffer):
+            return (stmt,)
+        if not isinstance(stmt, Leaf):
             return None
         return (map_leaf(stmt, change),)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Leaf, Reduce, Store, leaf_loads, leaves, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Stmt, Store, leaf_loads, leaves, walk
 from ago.ir.program import Program
 from ago.ir.reindexing import substitute_body
 from ago.schedule.refusals import refuse, require_factor
@@ -15,7 +15,7 @@ from ago.schedule.tree import (
     constant_extent,
     find_path,
     rename_in_reductions,
-    replace_last,
+    replace_loop,
 )
 
 Tail = Literal["exact", "guard", "masked", "shift", "balance"]
@@ -45,8 +45,9 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
         2. `factor` is an integer of at least 1, `tail` a known strategy (`bad-factor`,
            `unknown-tail`).
         3. exact: `factor` divides the extent (`split-not-exact`).
-        4. shift: no reduction accumulates across the loop, no statement reads the buffer it
-           writes, no window slides along the loop (`shift-reduces`, `shift-in-place`, `carried`).
+        4. shift: no reduction accumulates across the loop, none that is decomposed starts in it,
+           no statement reads the buffer it writes, no window slides along the loop
+           (`shift-reduces`, `shift-in-place`, `carried`).
 
     Args:
         program: The program.
@@ -70,10 +71,23 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     old = path[-1]
     assert isinstance(old, For)
     _check(program, old, factor, tail)
+
+    def make() -> tuple[Stmt, ...]:
+        return (_split(program, old, factor, tail),)
+
+    return replace_loop(program, path, (split, factor, tail), make)
+
+
+def _split(program: Program, old: For, factor: int, tail: Tail) -> For:
+    """What a loop becomes.
+
+    Raises:
+        ScheduleError: `extent-not-constant`, `split-not-exact`, or of `_check_shift`.
+    """
+    loop = old.name
     outer, inner = var(f"{loop}.0"), var(f"{loop}.1")
     if tail == "exact" and _is_multiple(old.extent, factor):
-        tiling = old.extent // factor, as_index(factor), factor * outer + inner
-        return _nested(program, path, tiling, None)
+        return _nested(old, (old.extent // factor, as_index(factor), factor * outer + inner), None)
     extent = constant_extent(program, old)
     if tail == "exact":
         hint = f"use a divisor of {extent}, or another tail: {', '.join(get_args(Tail)[1:])}"
@@ -82,36 +96,29 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     if tail == "shift":
         _check_shift(program, old)
     masked = extent if tail == "masked" and extent % factor else None
-    return _nested(program, path, _tiling(extent, factor, tail, outer, inner), masked)
+    return _nested(old, _tiling(extent, factor, tail, outer, inner), masked)
 
 
 def _is_multiple(extent: Index, factor: int) -> bool:
     return not any(part % factor for part in (extent.const, *(c for _, c in extent.terms)))
 
 
-def _nested(
-    program: Program,
-    path: Sequence[For | If],
-    tiling: tuple[Index, Index, Index],
-    masked: int | None,
-) -> Program:
-    """The program with a loop replaced by two: tiles, size of one, and the old variable.
+def _nested(old: For, tiling: tuple[Index, Index, Index], masked: int | None) -> For:
+    """Two loops for one.
 
     Args:
-        program: The program.
-        path: The loop, last, and what is around it.
-        tiling: What its variable becomes.
+        old: The loop.
+        tiling: Number of tiles, size of one, and what the loop's variable becomes.
         masked: Iterations beyond which nothing is to be done; None if there are none.
     """
-    old, (tiles, size, at) = path[-1], tiling
-    assert isinstance(old, For)
+    tiles, size, at = tiling
     outer, inner = f"{old.name}.0", f"{old.name}.1"
     body = substitute_body(old.body, {old.name: at + old.lo})
     body = rename_in_reductions(body, {old.name: (outer, inner)})
     if masked is not None:
         body = (If((masked - 1 - at,), body),)
     nest = For(inner, Index(), size, "serial", body)
-    return replace_last(program, path, (For(outer, Index(), tiles, "serial", (nest,)),))
+    return For(outer, Index(), tiles, "serial", (nest,))
 
 
 def _check(program: Program, loop: For, factor: int, tail: str) -> None:
@@ -128,8 +135,9 @@ def _check_shift(program: Program, loop: For) -> None:
     if loop.name in carried(loop.body):
         message = f"split of {loop.name}, along which a window slides"
         raise refuse("carried", program, message, loop=loop.name, hint="use guard or balance")
+    reducing = {stage.name for stage in program.stages if stage.reduce is not None}
     for leaf in leaves(loop.body):
-        if not _runs_whole(leaf, loop):
+        if not _runs_whole(leaf, loop, reducing):
             message = f"split of {loop.name} would accumulate into {leaf.buffer} twice"
             hint = "use guard or balance, or split before reordering reduce loops outside"
             raise refuse("shift-reduces", program, message, loop=loop.name, hint=hint)
@@ -138,10 +146,13 @@ def _check_shift(program: Program, loop: For) -> None:
             raise refuse("shift-in-place", program, message, loop=loop.name, hint="use guard")
 
 
-def _runs_whole(leaf: Leaf, loop: For) -> bool:
-    """Whether running the iteration again gives the same: a reduction must start anew inside it."""
+def _runs_whole(leaf: Leaf, loop: For, reducing: Collection[str]) -> bool:
+    """Whether running the iteration again gives the same: a reduction must start anew inside it.
+
+    What a decomposed reduction starts with is stored once for its terms to be counted.
+    """
     if not isinstance(leaf, Reduce):
-        return isinstance(leaf, Store)
+        return isinstance(leaf, Store) and leaf.stage not in reducing
     inside = {stmt.name for stmt in walk(loop.body) if isinstance(stmt, For)}
     return set(leaf.loops) <= inside
 

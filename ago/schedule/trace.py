@@ -268,10 +268,7 @@ class Schedule:
         if _primitive(primitive.__name__) is not primitive:
             raise _refusal("unknown-primitive", f"{primitive!r} is not in PRIMITIVES")
         instruction = _instruction(primitive, args, kwargs)
-        known = _after(self.program)
-        if instruction not in known:
-            known[instruction] = primitive(self.program, *args, **kwargs)
-        self.program = known[instruction]
+        self.program = _after(self.program, instruction)
         self._instructions.append(instruction)
 
     def decide(
@@ -320,9 +317,9 @@ class Schedule:
 
 
 @by_identity(256)
-def _after(program: Program) -> dict[Instruction, Program]:
-    """What a program has become by single instructions so far: candidates begin alike."""
-    return {}
+def _after(program: Program, instruction: Instruction) -> Program:
+    """What a program becomes by an instruction; kept, because candidates begin alike."""
+    return PRIMITIVES[instruction.primitive](program, **dict(instruction.args))
 
 
 _signature = functools.cache(inspect.signature)

@@ -14,6 +14,8 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ago.ir.identity import forget
+
 _RAISE = "_raise_unless_off"
 
 
@@ -47,12 +49,13 @@ class Switch:
 
     @contextmanager
     def without(self, code: str) -> Iterator[None]:
-        """With one code switched off."""
+        """With one code switched off; what was made meanwhile is forgotten."""
         self.off = code
         try:
             yield
         finally:
             self.off = None
+            forget()
 
     def _raise(self, error: BaseException) -> None:
         code = getattr(error, "code", None)

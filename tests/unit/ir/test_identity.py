@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ago.ir.identity import by_identity
+from ago.ir.identity import by_identity, forget
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,30 @@ def test_no_more_are_kept_than_asked_for_and_none_is_mistaken():
     assert [double(box) for box in (*boxes, *boxes)] == 2 * [0, 2, 4, 6, 8]
     assert len(seen) > 5
     assert all(double(Box(n)) == 2 * n for n in range(50))  # numbers of dead objects come again
+
+
+def test_what_is_asked_for_again_stays():
+    double, seen = counted(2)
+    first = Box(1)
+    boxes = [first, *(Box(n) for n in range(9))]
+    for box in boxes:
+        assert [double(box), double(first)] == [2 * box.number, 2]
+    assert seen == boxes
+
+
+def test_other_arguments_have_other_results():
+    @by_identity(1)
+    def times(box: Box, factor: int, *, more: int = 0) -> int:
+        return box.number * factor + more
+
+    box = Box(3)
+    assert [times(box, 1), times(box, 2), times(box, 2, more=1), times(box, 2)] == [3, 6, 7, 6]
+
+
+def test_forgotten_results_are_computed_again():
+    double, seen = counted(4)
+    box = Box(3)
+    double(box)
+    forget()
+    assert double(box) == 6
+    assert len(seen) == 2

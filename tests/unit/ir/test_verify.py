@@ -64,6 +64,13 @@ def test_a_loop_that_never_runs_accesses_nothing():
     verify(program(loop("s.i", 0, store(SI + 100, 0))))
 
 
+def test_inside_a_loop_that_may_be_empty_its_extent_is_known():
+    verify(program(loop("s.i", 20, loop("s.j", 8 - SI, store(SI, 0)))))
+    with pytest.raises(IRError) as refusal:
+        verify(program(loop("s.i", 20, loop("s.j", 9 - SI, store(SI, 0)))))
+    assert refusal.value.code == "out-of-bounds"
+
+
 def tiled_matmul(rows: int, *, height: int = 4, lanes: int = 4) -> Program:
     """Row tiles shifted to overlap at the end, accumulators in registers, a clamp as epilogue."""
     depth, blocks = 3, 2

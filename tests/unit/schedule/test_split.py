@@ -5,6 +5,7 @@ import pytest
 from ago.errors import ScheduleError
 from ago.ir.examples import chain, matmul
 from ago.schedule.compute_at import compute_at
+from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
 from ago.schedule.tree import find_loop, loop_names
@@ -94,6 +95,14 @@ def test_parts_split_again() -> None:
     after = split(after, "C.j.0", 4, "masked")
     assert loop_names(after) == ("C.i", "C.j.0.0", "C.j.0.1", "C.j.1.0", "C.j.1.1", "C.k")
     assert_keeps(program, after)
+
+
+def test_shift_leaves_the_start_of_a_decomposed_reduction() -> None:
+    apart = decompose_reduction(matmul(3, 2, 4), "C", "C.i")
+    with pytest.raises(ScheduleError) as refusal:
+        split(apart, "C.i.init", 2, "shift")
+    assert refusal.value.code == "shift-reduces"
+    assert_keeps(apart, split(apart, "C.i.init", 2, "balance"))
 
 
 def test_shift_with_the_reduction_inside_the_shifted_loop() -> None:
