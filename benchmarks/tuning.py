@@ -1,12 +1,15 @@
 """What tuning gains: networks after more and more trials, and what each part of the search is for.
 
-Read `Variant` and `tuned` first. Networks are compared in place: their steps run one after the
-other, builds take turns, and the fastest run of each step counts, in CPU time of the thread.
+Read `Part` first. Networks are compared in place: their steps run one after the other, builds take
+turns, and the fastest run of each step counts, in CPU time of the thread.
 
-    python -m benchmarks.tuning MODEL.onnx ... [--trials N ...] [--ablations] [--seeds N] [--quick]
+    python -m benchmarks.tuning PART MODEL.onnx ... [--journal DIR] [--minutes M] [--trials N ...]
 
-writes the sections "Tuning" and "Tuning: ablations" of `benchmarks/RESULTS.md`. `--quick` tunes
-the first model with 300 trials and prints the table only.
+PART is `curve`: the default schedules beside those after more and more trials; `ablations`: the
+search without each of its parts, with several seeds; or `estimated`: cycles and instructions for
+cortex-a76 before and after tuning without the device. It stops after so many minutes, and the same
+command goes on from its journal; the tables of what is finished are printed, and written as
+sections of a file with `--out`.
 """
 
 from __future__ import annotations
@@ -14,191 +17,221 @@ from __future__ import annotations
 import datetime
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from ago.api import load_net
-from ago.cost_model.learned import best_model
+from ago.errors import DeviceError
 from ago.frontend import load
-from ago.ir.graph import Graph
-from ago.options import Options
-from ago.partition import DEFAULT_PARTITIONER, find_partitioner
-from ago.pipeline import Compilation, compile_graph
-from ago.runtime.compare import fastest_steps
+from ago.pipeline import Compilation
+from ago.runtime.build import build
+from ago.runtime.device import run_emulated
+from ago.runtime.verify import random_inputs
 from ago.target import resolve_target
-from ago.tune.progress import Budget, Result
-from ago.tune.search import EVOLUTION, RANDOM_SEARCH, Evolution
-from ago.tune.session import Settings
-from ago.tuning import Tuning, known_schedules, tune_graph
-from benchmarks.tables import RESULTS, markdown_table, replace_section
+from ago.tune.estimated import HERTZ
+from ago.tune.runners import ESTIMATED
+from benchmarks.searches import (
+    FULL,
+    VARIANTS,
+    Journal,
+    OutOfTimeError,
+    Search,
+    Searched,
+    Variant,
+    in_place,
+    search,
+)
+from benchmarks.tables import markdown_table, replace_section
 
-_ROUNDS = 30
-_QUICK_TRIALS = 300
-_ABLATION_TRIALS = 300
+_DEVICE = "cortex-a76"
+
+Rows = Iterator[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """A way to search.
+class Part:
+    """One of the tables.
 
     Attributes:
-        reformer: Whether parts with one complex operator are tuned first.
-        intensive: Whether one nest may hold several complex operators.
-        partitioner: Cuts the network.
-        evolution: How candidates are bred.
-        model: Whether a cost model ranks them.
+        title: Of its section.
+        header: Titles of its columns.
+        trials: Default of `--trials`.
+        rows: Makes the rows of a network: those that are finished before the time is used up.
     """
 
-    reformer: bool = True
-    intensive: bool = True
-    partitioner: str = DEFAULT_PARTITIONER
-    evolution: Evolution = EVOLUTION
-    model: bool = True
-
-    @property
-    def options(self) -> Options:
-        """How its networks are compiled."""
-        return Options(resolve_target("host"), intensive_fusion=self.intensive)
+    title: str
+    header: Sequence[str]
+    trials: Sequence[int]
+    rows: Callable[[Journal, str, Sequence[int], int], Rows]
 
 
-FULL = Variant()
-
-VARIANTS = {
-    "full": FULL,
-    "no_reformer": Variant(reformer=False),
-    "no_intensive": Variant(intensive=False),
-    "relay": Variant(partitioner="relay"),
-    "without cost model": Variant(model=False),
-    "random search": Variant(reformer=False, evolution=RANDOM_SEARCH, model=False),
-}
-
-
-def tuned(
-    graph: Graph, variant: Variant, trials: int, seed: int, database: Path
-) -> tuple[Result, Compilation]:
-    """Tune a network and compile it with what was found.
-
-    Args:
-        graph: The network.
-        variant: How to search.
-        trials: Candidates, those in the database included.
-        seed: Of the search.
-        database: Its file.
-    """
-    model = best_model(seed) if variant.model else None
-    settings = Settings(seed, evolution=variant.evolution, reformer=variant.reformer, model=model)
-    partitioner = find_partitioner(variant.partitioner)
-    tuning = Tuning(Budget(trials), settings, database)
-    result, _ = tune_graph(graph, variant.options, tuning, partitioner)
-    known = known_schedules(database, variant.options)
-    return result, compile_graph(graph, variant.options, partitioner, known=known.get)
-
-
-def in_place(graph: Graph, builds: Sequence[Compilation]) -> list[float]:
-    """Seconds of builds of a network, side by side."""
-    nets = [load_net(graph, compilation, FULL.options) for compilation in builds]
-    return [sum(steps) for steps in fastest_steps(nets, _ROUNDS)]
-
-
-def curve_rows(path: str, levels: Sequence[int], directory: Path) -> list[list[str]]:
+def curve_rows(journal: Journal, path: str, levels: Sequence[int], seeds: int) -> Rows:
     """A network with its default schedules and after more and more trials: a row each."""
-    graph = load(path)
-    builds, results, spent = [compile_graph(graph, FULL.options)], [], 0.0
-    for trials in levels:
-        result, build = tuned(graph, FULL, trials, 0, directory / "curve.db")
-        spent += result.elapsed
-        results.append((result, spent))
-        builds.append(build)
-        click.echo(f"{Path(path).stem} {trials} trials\n{result}")
-    default, *times = in_place(graph, builds)
-    rows = [[Path(path).stem, "0", "", f"{1e3 * default:.3f}", "", ""]]
-    for trials, (result, seconds), taken in zip(levels, results, times, strict=True):
-        ends = ", ".join(f"{n} {s}" for s, n in result.statuses.most_common() if s != "ok")
-        gain = f"{default / taken - 1.0:+.1%}"
-        rows.append(["", str(trials), f"{seconds:.0f}", f"{1e3 * taken:.3f}", gain, ends])
-    return rows
+    name, graph, host = Path(path).stem, load(path), resolve_target("host")
+    for seed in range(seeds):
+        found: list[Searched] = []
+        for trials in levels:
+            try:
+                found.append(search(journal, Search(path, FULL, trials, seed)))
+            except OutOfTimeError:
+                break
+        if not found:
+            return
+        reached = levels[: len(found)]
+
+        def builds(found: Sequence[Searched] = tuple(found)) -> list[Compilation]:
+            return [FULL.compile(graph, host, s) for s in (None, *(f.schedules for f in found))]
+
+        key = f"{name} curve {seed} {reached} in place"
+        default, *times = in_place(journal, key, graph, builds)
+        yield [name if seed == 0 else "", str(seed), "0", "", f"{1e3 * default:.3f}", "", ""]
+        for trials, one, taken in zip(reached, found, times, strict=True):
+            failed = ", ".join(f"{n} {status}" for status, n in one.failed.items()) or "none"
+            gain = f"{default / taken - 1.0:+.1%}"
+            yield ["", "", str(trials), f"{one.seconds:.0f}", f"{1e3 * taken:.3f}", gain, failed]
 
 
-def ablation_rows(path: str, seeds: int, directory: Path) -> list[list[str]]:
-    """A network tuned in each way with several seeds: a row a way."""
-    graph, rows = load(path), []
-    full = 0.0
-    for name, variant in VARIANTS.items():
-        builds = []
+def ablation_rows(journal: Journal, path: str, levels: Sequence[int], seeds: int) -> Rows:
+    """A network tuned in each way with several seeds: a row a way.
+
+    All ways get a seed before any gets the next one.
+    """
+    name, graph, host = Path(path).stem, load(path), resolve_target("host")
+    found: dict[str, list[Searched]] = {variant.name: [] for variant in VARIANTS}
+    try:
         for seed in range(seeds):
-            file = directory / f"{name.replace(' ', '_')}-{seed}.db"
-            builds.append(tuned(graph, variant, _ABLATION_TRIALS, seed, file)[1])
-        partitioner = find_partitioner(variant.partitioner)
-        default = compile_graph(graph, variant.options, partitioner)
-        reference, before, *times = in_place(
-            graph, [compile_graph(graph, FULL.options), default, *builds]
-        )
+            for variant in VARIANTS:
+                wanted = Search(path, variant, levels[-1], seed)
+                found[variant.name].append(search(journal, wanted))
+    except OutOfTimeError:
+        pass
+    full = 0.0
+    for variant in VARIANTS:
+        searched = found[variant.name]
+        if not searched:
+            return
+
+        def builds(
+            variant: Variant = variant, searched: Sequence[Searched] = tuple(searched)
+        ) -> list[Compilation]:
+            tuned = [variant.compile(graph, host, one.schedules) for one in searched]
+            return [FULL.compile(graph, host), variant.compile(graph, host), *tuned]
+
+        key = f"{name} {variant.name} {levels[-1]} trials {len(searched)} seeds in place"
+        reference, before, *times = in_place(journal, key, graph, builds)
         ratios = [taken / reference for taken in times]
         middle = statistics.median(ratios)
         full = full or middle
-        spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
+        spread = f"{min(ratios):.3f} to {max(ratios):.3f}, {len(ratios)} seeds"
         cells = [f"{before / reference:.3f}", f"{middle:.3f}", spread, f"{middle / full:.3f}"]
-        rows.append([Path(path).stem if name == "full" else "", name, *cells])
-        click.echo(f"{rows[-1]}")
-    return rows
+        seconds = f"{statistics.mean(one.seconds for one in searched):.0f}"
+        yield [name if variant is FULL else "", variant.name, str(levels[-1]), seconds, *cells]
 
 
-def _curve_table(rows: Sequence[Sequence[str]]) -> str:
-    header = ("network", "trials", "seconds of search", "ms in place", "gain", "failed trials")
-    return markdown_table(header, rows)
+def estimated_rows(journal: Journal, path: str, levels: Sequence[int], seeds: int) -> Rows:
+    """A network's estimated cycles and counted instructions for a device, before and after."""
+    name, target = Path(path).stem, resolve_target(_DEVICE)
+    try:
+        one = search(journal, Search(path, FULL, levels[-1], 0, _DEVICE, ESTIMATED))
+    except OutOfTimeError:
+        return
+    key = f"{name} {_DEVICE} {levels[-1]} trials instructions"
+    counts = journal.find(key)
+    if not counts:
+        graph = load(path)
+        nets = [FULL.compile(graph, target, known) for known in (None, one.schedules)]
+        counts = {"instructions": [count_instructions(net) for net in nets]}
+        journal.write(key, counts)
+    before, after = counts["instructions"]
+    cells = []
+    for old, new in ((one.default * HERTZ, one.best * HERTZ), (before, after)):
+        cells += [f"{old / 1e6:.2f}", f"{new / 1e6:.2f}", f"{new / old:.3f}"]
+    yield [name, str(levels[-1]), f"{one.seconds:.0f}", *cells]
+
+
+def count_instructions(net: Compilation) -> int:
+    """AArch64 instructions of one inference, emulated.
+
+    Raises:
+        DeviceError: They cannot be counted.
+    """
+    artifact = net.artifact
+    with tempfile.TemporaryDirectory(prefix="ago-tuning-") as directory:
+        library = build(artifact, "shared", Path(directory, f"lib{artifact.name}.so"))
+        found = run_emulated(artifact, library, random_inputs(artifact.inputs, 0)).instructions
+    if found is None:
+        raise DeviceError("instructions are not counted: the counter needs a compiler of this host")
+    return found
+
+
+PARTS = {
+    "curve": Part(
+        "Tuning",
+        ("network", "seed", "trials", "seconds of search", "ms in place", "gain", "failed trials"),
+        (100, 300, 1000),
+        curve_rows,
+    ),
+    "ablations": Part(
+        "Tuning: ablations",
+        (
+            *("network", "search", "trials", "seconds of search", "before / default"),
+            *("after / default, median", "range", "after / full"),
+        ),
+        (100,),
+        ablation_rows,
+    ),
+    "estimated": Part(
+        f"Tuning for {_DEVICE} without the device",
+        (
+            *("network", "trials", "seconds of search", "estimated Mcycles", "tuned", "ratio"),
+            *("M instructions", "tuned", "ratio"),
+        ),
+        (200,),
+        estimated_rows,
+    ),
+}
 
 
 @click.command()
+@click.argument("part", type=click.Choice(list(PARTS)))
 @click.argument("models", nargs=-1, required=True)
-@click.option("--trials", multiple=True, type=int, default=(100, 300, 1000), show_default=True)
-@click.option("--ablations", is_flag=True, help="Also search in each other way.")
-@click.option("--seeds", default=3, show_default=True, help="Of each ablation.")
-@click.option("--quick", is_flag=True, help="The first model, 300 trials, nothing written.")
+@click.option("--trials", multiple=True, type=int, help="Of each search; several for `curve`.")
+@click.option("--seeds", type=int, help="Of each search; by default 3 for `ablations`, else 1.")
+@click.option("--minutes", default=600.0, show_default=True, help="Wall time of this run.")
+@click.option(
+    "--journal",
+    default=Path("tuning-journal"),
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where finished searches are kept.",
+)
 @click.option("--host", default="this machine", help="What the machine is.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=RESULTS)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of results.")
 def main(
+    part: str,
     models: tuple[str, ...],
     trials: tuple[int, ...],
-    ablations: bool,
-    seeds: int,
-    quick: bool,
+    seeds: int | None,
+    minutes: float,
+    journal: Path,
     host: str,
-    out: Path,
+    out: Path | None,
 ) -> None:
-    """Tune MODELS (ONNX files) and write what it gained."""
-
-    def write(title: str, table: str) -> None:
-        date = datetime.datetime.now(tz=datetime.UTC).date()
-        text = out.read_text(encoding="utf-8") if out.exists() else ""
-        section = f"{date}, {host}, one thread.\n\n{table}"
-        out.write_text(replace_section(text, title, section), encoding="utf-8")
-
-    with tempfile.TemporaryDirectory(prefix="ago-tuning-") as name:
-        if quick:
-            click.echo(_curve_table(curve_rows(models[0], (_QUICK_TRIALS,), Path(name))))
-            return
-        rows: list[list[str]] = []
-        for model in models:
-            directory = Path(name, Path(model).stem)
-            rows += curve_rows(model, sorted(trials), directory)
-            write("Tuning", _curve_table(rows))
-        if not ablations:
-            return
-        rows = []
-        for model in models:
-            rows += ablation_rows(model, seeds, Path(name, Path(model).stem))
-            header = (
-                "network",
-                f"{_ABLATION_TRIALS} trials",
-                "before / default",
-                "after / default",
-                f"range of {seeds} seeds",
-                "after / full",
-            )
-            write("Tuning: ablations", markdown_table(header, rows))
+    """Tune MODELS (ONNX files) and print the table of PART."""
+    chosen, held = PARTS[part], Journal(journal, 60.0 * minutes)
+    levels = sorted(trials) or chosen.trials
+    rows: list[list[str]] = []
+    for model in models:
+        rows += chosen.rows(held, model, levels, seeds or (3 if part == "ablations" else 1))
+        table = markdown_table(chosen.header, rows)
+        click.echo(table)
+        if out is not None:
+            date = datetime.datetime.now(tz=datetime.UTC).date()
+            text = out.read_text(encoding="utf-8") if out.exists() else ""
+            section = f"{date}, {host}, one thread.\n\n{table}"
+            out.write_text(replace_section(text, chosen.title, section), encoding="utf-8")
 
 
 if __name__ == "__main__":
