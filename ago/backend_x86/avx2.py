@@ -14,6 +14,7 @@ from ago.codegen.intrinsics import (
     gather,
     load_first,
     mask_rows,
+    settle,
     spread,
     store_first,
     table,
@@ -66,6 +67,9 @@ def _nan_helper(extreme: str) -> str:
 """
 
 
+_SETTLE, _SETTLE_HELPER = settle("avx2", "__m256", "x")
+
+
 AVX2 = Intrinsics(
     isa="avx2",
     lanes=_LANES,
@@ -84,6 +88,7 @@ AVX2 = Intrinsics(
             gather,
             "move",
         ),
+        _SETTLE,
         *(_partial_load(count) for count in range(1, _LANES)),
         *(_partial_store(count) for count in range(1, _LANES)),
     )
@@ -123,6 +128,7 @@ AVX2 = Intrinsics(
     scalar=SCALAR_FMA,
     helpers={f"ago_store_{count}_avx2": _store_helper(count) for count in range(1, _LANES)}
     | {f"ago_nan{extreme}_avx2": _nan_helper(extreme) for extreme in ("max", "min")}
+    | _SETTLE_HELPER
     | real_helpers("f32", "avx2"),
 )
 """The table of `avx2` targets."""

@@ -13,6 +13,7 @@ from ago.codegen.intrinsics import (
     gather,
     load_first,
     mask_rows,
+    settle,
     spread,
     store_first,
     table,
@@ -53,6 +54,9 @@ def _nan_helper(extreme: str) -> str:
 """
 
 
+_SETTLE, _SETTLE_HELPER = settle("avx512", "__m512", "v")
+
+
 AVX512 = Intrinsics(
     isa="avx512",
     lanes=_LANES,
@@ -71,6 +75,7 @@ AVX512 = Intrinsics(
             gather,
             "move",
         ),
+        _SETTLE,
         *(_partial_load(count) for count in range(1, _LANES)),
         *(_partial_store(count) for count in range(1, _LANES)),
     )
@@ -110,6 +115,7 @@ AVX512 = Intrinsics(
     scalar=SCALAR_FMA,
     helpers={f"ago_nan{extreme}_avx512": _nan_helper(extreme) for extreme in ("max", "min")}
     | {"ago_neg_avx512": _NEG}
+    | _SETTLE_HELPER
     | real_helpers("f32", "avx512"),
 )
 """The table of `avx512` targets."""

@@ -1,7 +1,7 @@
 """Where compilers must not begin early what a block does late, since they run out of registers.
 
 Read `factor_depths`, `window_turns` and `settled` first: of certain loads, which stay behind a
-barrier, and of long computations with the results of a tile, which wait for all of it.
+barrier, and of what is done with the results of a tile, which waits for all of it.
 """
 
 from __future__ import annotations
@@ -80,32 +80,38 @@ def window_turns(block: Block, uses: Sequence[int]) -> frozenset[int]:
     return frozenset(turns)
 
 
-def settled(block: Block, library: Container[str]) -> dict[int, tuple[str, ...]]:
+def settled(block: Block, library: Container[str], registers: int) -> dict[int, tuple[str, ...]]:
     """Accumulators that must have their values before an action, by the action's number.
 
-    Where each result of a tile goes through a library function, all of the tile comes first, and
-    then a few results at a time: neither the tile's last steps nor many calls are mixed.
+    All of a large tile comes before the first of its results is stored, so that its last steps need
+    no room beside what the results go through. So does all of a tile whose results go through
+    library functions, which then take a few of them at a time: not many calls are mixed.
 
     Args:
         block: Straight-line code.
         library: The functions that take many instructions.
+        registers: Vector registers of the target; a tile that takes half of them is large.
     """
     found: dict[int, tuple[str, ...]] = {}
-    for first, registers in _finished(block, library):
+    for first, tile in _finished(block):
         assigned = {a.register for a in block.actions[:first] if isinstance(a, Assign)}
-        if len(registers) <= _TOGETHER or not assigned.issuperset(registers):
+        if len(tile) <= _TOGETHER or not assigned.issuperset(tile):
             continue
-        for start in range(0, len(registers), _TOGETHER):
-            found[first + start] = registers[start : start + _TOGETHER]
-        found[first] = (*registers, *found[first])
+        stores = block.actions[first : first + len(tile)]
+        if all(isinstance(s, Write) and _is_long(block, s, library) for s in stores):
+            for start in range(0, len(tile), _TOGETHER):
+                found[first + start] = tile[start : start + _TOGETHER]
+        elif len(tile) < registers / 2:
+            continue
+        found[first] = (*tile, *found.get(first, ()))
     return found
 
 
-def _finished(block: Block, library: Container[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Runs of stores of one accumulator each through a library function: where, and which."""
+def _finished(block: Block) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Runs of stores of one accumulator each: where, and which."""
     run: list[str] = []
     for number, action in enumerate(block.actions):
-        register = _through(block, action, library) if isinstance(action, Write) else None
+        register = _accumulator(block, action) if isinstance(action, Write) else None
         if register is not None and register not in run:
             run.append(register)
             continue
@@ -116,12 +122,17 @@ def _finished(block: Block, library: Container[str]) -> Iterator[tuple[int, tupl
         yield len(block.actions) - len(run), tuple(run)
 
 
-def _through(block: Block, write: Write, library: Container[str]) -> str | None:
-    """The one vector variable of which a store's value is computed by a library function."""
-    nodes = [block.nodes[position] for position in _reached(block, write.node)]
-    long = any(isinstance(node, Apply) and node.function in library for node in nodes)
+def _accumulator(block: Block, write: Write) -> str | None:
+    """The one vector variable of which a store's value is computed."""
+    nodes = (block.nodes[position] for position in _reached(block, write.node))
     names = {node.name for node in nodes if isinstance(node, Register) and node.vector}
-    return names.pop() if long and len(names) == 1 else None
+    return names.pop() if len(names) == 1 else None
+
+
+def _is_long(block: Block, write: Write, library: Container[str]) -> bool:
+    """Whether a store's value is computed by a library function."""
+    nodes = (block.nodes[position] for position in _reached(block, write.node))
+    return any(isinstance(node, Apply) and node.function in library for node in nodes)
 
 
 def _reached(block: Block, position: int) -> set[int]:

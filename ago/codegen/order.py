@@ -51,7 +51,7 @@ def _block(block: Block, registers: int) -> Block:
         before = _pressure(run)
         if before <= registers - _SPARE:
             continue
-        better = _schedule(run)
+        better = min(_as_loads_come(run), _schedule(run), key=_pressure)
         if _pressure(better) < before:
             actions[start : start + len(run)] = [update.action for update in better]
     return replace(block, actions=tuple(actions))
@@ -100,6 +100,24 @@ def _pressure(run: Sequence[_Update]) -> int:
         most = max(most, len(alive))
         alive.difference_update([load for load in update.loads if last[load] == time])
     return most + len({update.action.register for update in run})
+
+
+def _as_loads_come(run: Sequence[_Update]) -> list[_Update]:
+    """Every update right after the last of its loads; the same order where chains forbid that.
+
+    Rows of a tile that share the vectors of a sliding window then need one of them at a time.
+    """
+    first: dict[int, int] = {}
+    for time, update in enumerate(run):
+        for load in update.loads:
+            first.setdefault(load, time)
+    ready = [max(first[load] for load in update.loads) if update.loads else 0 for update in run]
+    latest: dict[str, int] = {}
+    for time, update in zip(ready, run, strict=True):
+        if time < latest.get(update.action.register, 0):
+            return list(run)
+        latest[update.action.register] = time
+    return [run[number] for number in sorted(range(len(run)), key=ready.__getitem__)]
 
 
 def _schedule(run: Sequence[_Update]) -> list[_Update]:

@@ -65,7 +65,8 @@ class BlockPrinter:
         self._turns = window_turns(block, self._uses)
         rows = printer.intrinsics.rows
         library = {name for name, row in rows.items() if row.latency == "library"}
-        self._settled = settled(block, library) if "settle" in rows else {}
+        settles = "settle" in rows
+        self._settled = settled(block, library, printer.vector_registers) if settles else {}
         self._fetched: dict[str, str] = {}
 
     def print(self) -> None:

@@ -87,6 +87,7 @@ class Printer:
         self.stored_numbers: dict[str, str] = {}
         self._program = program
         self._buffers = buffers
+        self.vector_registers = registers
         self._room = registers - _OPERANDS
         self._written = {
             b.name for b in program.buffers if b.scope in ("output", "workspace", "stack")

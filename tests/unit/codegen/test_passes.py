@@ -119,6 +119,18 @@ def test_order_changes_where_it_lowers_the_pressure():
     assert firsts == ["acc_0_0", "acc_1_0", "acc_0_1", "acc_1_1"]
 
 
+def test_rows_that_share_a_window_take_each_vector_as_it_comes():
+    nodes: list[Node] = [Load(0, 8 * tap, 8) for tap in range(5)]
+    nodes += [Load(1, 8 * x, 8) for x in range(11)]
+    actions = []
+    for x, tap in itertools.product(range(7), range(5)):
+        nodes.append(Register(f"a{x}", vector=True, version=tap))
+        nodes.append(Apply("fma", (tap, 5 + x + tap, len(nodes) - 1), vector=True))
+        actions.append(Assign(f"a{x}", len(nodes) - 1, str(x + tap)))
+    (better,) = reorder((Block(tuple(nodes), tuple(actions)),), 16)
+    assert list(better.actions) == sorted(actions, key=lambda action: int(action.stage))
+
+
 def test_updates_of_one_accumulator_keep_their_order():
     text = emit(pointwise(1, 7, 8, 12, 7, 3, 4).program, "cortex-a76").text
     updates = re.findall(r"conv_0_0 = vfmaq_laneq_f32\(conv_0_0, \w+, \w+, (\d)\)", text)
@@ -257,11 +269,12 @@ def tile(count: int, function: str, *, in_block: bool = True) -> Block:
     return Block(tuple(nodes), tuple(actions))
 
 
-def test_long_functions_wait_for_the_tile_and_for_those_before():
+def test_what_is_stored_waits_for_the_tile_and_long_functions_for_those_before():
     names = tuple(f"a{k}" for k in range(6))
     library = frozenset({"silu"})
-    found = settled(tile(6, "silu"), library)
+    found = settled(tile(6, "silu"), library, 32)
     assert found == {6: names + names[:4], 10: names[4:]}
-    assert settled(tile(6, "neg"), library) == {}
-    assert settled(tile(4, "silu"), library) == {}
-    assert settled(tile(6, "silu", in_block=False), library) == {}
+    assert settled(tile(6, "neg"), library, 12) == {6: names}
+    assert settled(tile(6, "neg"), library, 16) == {}
+    assert settled(tile(4, "silu"), library, 8) == {}
+    assert settled(tile(6, "silu", in_block=False), library, 8) == {}
