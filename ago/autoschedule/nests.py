@@ -26,6 +26,7 @@ def schedule_nest(
     lanes: Mapping[Piece, int],
     roles_of: RolesOf,
     target: Target,
+    threads: int,
 ) -> None:
     """Schedule the pieces of a nest.
 
@@ -35,6 +36,7 @@ def schedule_nest(
         lanes: Lanes of a vector of each piece.
         roles_of: The roles in a piece of the program as it is; None where nothing can be tiled.
         target: The CPU.
+        threads: How many threads share the nest.
     """
 
     def finish(seat: Seat) -> None:
@@ -49,7 +51,7 @@ def schedule_nest(
         peel_borders(schedule, part, lane_axis, seat.kept)
         tile_piece(schedule, part, width, target, inner=seat.kept)
 
-    build_nest(schedule, opened, finish)
+    build_nest(schedule, opened, finish, threads)
 
 
 def _with_free_rows(part: Roles, seat: Seat) -> Roles:

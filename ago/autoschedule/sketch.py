@@ -78,35 +78,35 @@ def sketch_program(
         program: Any naive program.
         target: The CPU.
         chooser: Who decides; by default the analytic model's favourites are taken.
-        intensive_fusion: Whether one nest may hold several convolutions or matrix products. With
-            several threads none does: rows that are kept for the next ones would tie their loop to
-            one thread.
+        intensive_fusion: Whether one nest may hold several convolutions or matrix products.
         threads: How many threads share the work.
 
     Returns:
         The schedule and the plans.
     """
-    ranking = fusion_ranking(program, target, intensive_fusion=intensive_fusion and threads == 1)
+    ranking = fusion_ranking(program, target, intensive_fusion=intensive_fusion, threads=threads)
     with collector_paused():
-        made = _sketch_ranked(program, target, chooser, ranking)
+        made = _sketch_ranked(program, target, chooser, ranking, threads)
         if threads > 1:
             share_work(made.schedule, threads)
     return made
 
 
-def fusion_ranking(program: Program, target: Target, *, intensive_fusion: bool = True) -> Ranking:
+def fusion_ranking(
+    program: Program, target: Target, *, intensive_fusion: bool = True, threads: int = 1
+) -> Ranking:
     """The fusion plans that `sketch_program` chooses from; found once for each workload."""
-    return _rank(_Task(workload_key(program), target, intensive_fusion, program))
+    return _rank(_Task(workload_key(program), target, intensive_fusion, threads, program))
 
 
 def _sketch_ranked(
-    program: Program, target: Target, chooser: Chooser | None, ranking: Ranking
+    program: Program, target: Target, chooser: Chooser | None, ranking: Ranking, threads: int
 ) -> Sketched:
     """Schedule by one of the ranked plans; one that the primitives refuse is left to the others."""
     while True:
         started = _start(program, chooser, ranking)
         try:
-            _schedule_pieces(started, target)
+            _schedule_pieces(started, target, threads)
         except (ScheduleError, IRError) as refusal:
             if not started.taken.choices:
                 raise
@@ -123,6 +123,7 @@ class _Task:
     workload: str
     target: Target
     intensive: bool
+    threads: int
     program: Program = field(compare=False)
 
 
@@ -130,7 +131,9 @@ class _Task:
 def _rank(task: _Task) -> Ranking:
     """The fusion plans of a program: the same for all of a search's candidates."""
     schedule, pieces = _cut(task.program)
-    return rank_plans(schedule.program, pieces, task.target, intensive=task.intensive)
+    return rank_plans(
+        schedule.program, pieces, task.target, intensive=task.intensive, threads=task.threads
+    )
 
 
 @by_identity(64)
@@ -164,7 +167,7 @@ def _start(program: Program, chooser: Chooser | None, ranking: Ranking) -> _Star
     return _Started(schedule, pieces, taken)
 
 
-def _schedule_pieces(started: _Started, target: Target) -> None:
+def _schedule_pieces(started: _Started, target: Target, threads: int) -> None:
     """Schedule by the plan that was taken; a fused program is verified."""
     schedule, pieces, taken = started.schedule, started.pieces, started.taken
     lanes = {piece: _round_lanes(schedule, piece, target) for piece in pieces}
@@ -172,7 +175,7 @@ def _schedule_pieces(started: _Started, target: Target) -> None:
     fused = {piece for nest in opened.values() for piece in nest.pieces}
     for piece in reversed(pieces):
         if piece.output in opened:
-            _schedule_nest(schedule, opened[piece.output], lanes, target)
+            _schedule_nest(schedule, opened[piece.output], lanes, target, threads)
         elif piece not in fused:
             _schedule_alone(schedule, piece, lanes[piece], target)
     pack_constants(schedule)
@@ -187,12 +190,12 @@ def _explain(ranking: Ranking, choice: Decision) -> str:
 
 
 def _schedule_nest(
-    schedule: Schedule, opened: OpenNest, lanes: dict[Piece, int], target: Target
+    schedule: Schedule, opened: OpenNest, lanes: dict[Piece, int], target: Target, threads: int
 ) -> None:
     def roles_of(piece: Piece) -> Roles | None:
         return roles(schedule.program, piece.output, piece.reduction, lanes[piece])
 
-    schedule_nest(schedule, opened, lanes, roles_of, target)
+    schedule_nest(schedule, opened, lanes, roles_of, target, threads)
 
 
 def _schedule_alone(schedule: Schedule, piece: Piece, lanes: int, target: Target) -> None:

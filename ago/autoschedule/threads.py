@@ -6,63 +6,37 @@ plays no role in the result: each element is computed in one part, in the order 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from ago.errors import ScheduleError
+from ago.fuse.strips import MIN_STEPS, Cut, cut_steps
 from ago.ir.bounds import loop_ranges
 from ago.ir.nest import For, If, Stmt
-from ago.ir.program import Program
 from ago.schedule.parallel import parallel
-from ago.schedule.reorder import reorder
-from ago.schedule.split import split
 from ago.schedule.trace import Schedule
-
-MIN_STEPS = 20_000
-"""Innermost iterations below which a nest is not worth waking a thread for."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A loop that could be shared.
-
-    Attributes:
-        path: The loops outside it, and it, outermost first.
-        extent: Its iterations.
-    """
-
-    path: tuple[str, ...]
-    extent: int
-
-    def share(self, threads: int) -> float:
-        """How much of the threads' time is used: 1 where each gets as many iterations."""
-        return self.extent / (threads * math.ceil(self.extent / threads))
 
 
 def share_work(schedule: Schedule, threads: int) -> None:
     """Make one loop of each nest with enough work parallel, with one iteration a thread.
 
-    Of the loops outside of a nest's first branch the one is taken that divides best among the
-    threads, the outermost of equals; it becomes the outermost one.
+    Nests whose pieces share a loop have been cut when they were built. In others, of the loops
+    outside of the first branch, the one is taken that divides best among the threads, the outermost
+    of equals; its parts become the outermost loop.
 
     Args:
         schedule: A schedule whose loops have their final order.
         threads: How many threads there will be.
     """
     for stmt in schedule.program.body:
-        if not isinstance(stmt, For) or _steps(stmt) < MIN_STEPS:
+        if not isinstance(stmt, For) or stmt.kind == "parallel" or _steps(stmt) < MIN_STEPS:
             continue
-        cuts = sorted(_cuts(stmt), key=lambda cut: -cut.share(threads))
-        for cut in cuts:
+        for cut in sorted(_cuts(stmt), key=lambda cut: cut.waste(threads)):
             if _try(schedule, cut, threads):
                 break
 
 
-def _try(schedule: Schedule, cut: _Cut, threads: int) -> bool:
+def _try(schedule: Schedule, cut: Cut, threads: int) -> bool:
     """Share a loop; where a primitive refuses, the schedule stays as it was."""
-    steps = _primitives(cut, threads)
+    steps, strips = cut_steps(cut, threads)
+    steps.append((parallel, (strips.home,)))
     program = schedule.program
     try:
         for primitive, args in steps:
@@ -74,29 +48,15 @@ def _try(schedule: Schedule, cut: _Cut, threads: int) -> bool:
     return True
 
 
-def _primitives(cut: _Cut, threads: int) -> list[tuple[Callable[..., Program], tuple[Any, ...]]]:
-    """What shares a loop: to the outside with it, one part a thread, side by side."""
-    loop = cut.path[-1]
-    chunk = math.ceil(cut.extent / threads)
-    steps: list[tuple[Callable[..., Program], tuple[Any, ...]]] = []
-    if len(cut.path) > 1:
-        steps.append((reorder, ([loop, *cut.path[:-1]],)))
-    if chunk > 1:
-        tail = "exact" if cut.extent % chunk == 0 else "balance"
-        steps.append((split, (loop, chunk, tail)))
-        loop = f"{loop}.0"
-    return [*steps, (parallel, (loop,))]
-
-
-def _cuts(nest: For) -> list[_Cut]:
+def _cuts(nest: For) -> list[Cut]:
     """The serial loops of a nest with nothing beside them, outermost first."""
-    found: list[_Cut] = []
+    found: list[Cut] = []
     path: tuple[str, ...] = ()
     stmt: Stmt = nest
     while isinstance(stmt, For) and stmt.kind == "serial" and stmt.extent.is_constant:
         path = (*path, stmt.name)
         if stmt.extent.const > 1:
-            found.append(_Cut(path, stmt.extent.const))
+            found.append(Cut(path, stmt.extent.const))
         if len(stmt.body) != 1:
             break
         (stmt,) = stmt.body

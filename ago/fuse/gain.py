@@ -16,6 +16,7 @@ from ago.fuse.footprint import Footprint, moving_axis
 from ago.fuse.pieces import Piece
 from ago.fuse.problem import tile_problem, vector_choices
 from ago.fuse.shape import reduction_axis, roles, stage_loads
+from ago.fuse.strips import MIN_STEPS, Cut, best_cut, nest_steps, piece_steps
 from ago.ir.identity import by_identity
 from ago.ir.index import variables
 from ago.ir.program import Program
@@ -23,6 +24,9 @@ from ago.target import Target
 
 _ROW_CYCLES = 400.0
 """Cycles to begin and end a row of a ring: its index, its tests, its borders."""
+
+_PHASE_CYCLES = 5000.0
+"""Cycles in which a thread waits for the others before the next nest."""
 
 _EXPOSED = 0.25
 """Share of the cycles of traffic that arithmetic and prefetching leave to be seen."""
@@ -39,6 +43,8 @@ class Gain:
         weights: Spent on weights that every iteration reads again.
         rows: Spent on the loops, tests and borders of rows that go into a ring one by one.
         recompute: Spent on elements that are computed more than once.
+        strips: With several threads: saved on meeting between pieces, spent on strips of unequal
+            size and on the rows that both strips at a border compute.
         saved_bytes: Of intermediate results that no longer leave for the level that held them.
         working_set: Bytes that one iteration touches and the next one finds again.
         level: The cache that holds them: `L1`, `L2`, `L3` or `memory`.
@@ -52,11 +58,13 @@ class Gain:
     saved_bytes: int
     working_set: int
     level: str
+    strips: float = 0.0
 
     @property
     def cycles(self) -> float:
         """All terms together."""
-        return self.traffic + self.weights + self.tiles + self.rows + self.recompute
+        terms = (self.traffic, self.weights, self.tiles, self.rows, self.recompute, self.strips)
+        return sum(terms)
 
     def __str__(self) -> str:
         terms = {
@@ -65,6 +73,7 @@ class Gain:
             "tiles": self.tiles,
             "rows": self.rows,
             "recompute": self.recompute,
+            "strips": self.strips,
         }
         text = ", ".join(f"{name} {cycles:+,.0f}" for name, cycles in terms.items() if cycles)
         size = f"{self.working_set:,} B in {self.level}"
@@ -116,6 +125,29 @@ def nest_gain(
         working_set=int(near),
         level=cache_level(target, near),
     )
+
+
+def strip_gain(
+    program: Program, pieces: Sequence[Piece], cuts: Sequence[Cut], target: Target, threads: int
+) -> float:
+    """What several threads save on a nest, against each piece shared by itself; cycles.
+
+    Args:
+        program: A naive program after `find_pieces`.
+        pieces: The nest's, in order of execution.
+        cuts: The loops of the nest that threads could share.
+        target: The CPU.
+        threads: How many threads there are.
+    """
+    saved, serial = 0.0, threads - 1.0
+    for piece in pieces:
+        if piece_steps(program, piece) < MIN_STEPS:
+            saved += serial * _work(program, piece, target)
+        elif piece is not pieces[-1]:
+            saved += threads * _PHASE_CYCLES
+    shared = cuts and nest_steps(program, pieces) >= MIN_STEPS
+    waste = best_cut(cuts, threads).waste(threads) if shared else serial
+    return saved - waste * sum(_work(program, piece, target) for piece in pieces)
 
 
 def _constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[float, float]:
@@ -184,5 +216,4 @@ def _cycles(program: Program, piece: Piece, vectors: int, target: Target) -> flo
 
 def _work(program: Program, piece: Piece, target: Target) -> float:
     """Cycles of a piece's arithmetic at the peak."""
-    stage = program.stage(piece.reduction or piece.output)
-    return math.prod(a.extent for a in stage.axes) / (target.lanes * target.fma_pipes)
+    return piece_steps(program, piece) / (target.lanes * target.fma_pipes)

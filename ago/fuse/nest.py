@@ -13,10 +13,14 @@ from ago.fuse.footprint import Footprint, keeps_rows, moving_axis, outer_axes
 from ago.fuse.legality import check_nest, check_plan
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.plan import FusionPlan, Nest
+from ago.fuse.strips import MIN_STEPS, Cut, best_cut, cut_steps, nest_cuts, nest_steps
+from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.schedule.compute_at import compute_at
 from ago.schedule.divide_axis import divide_axis
 from ago.schedule.fold_storage import fold_storage
+from ago.schedule.parallel import parallel
+from ago.schedule.privatize import privatize
 from ago.schedule.slide import slide
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Schedule
@@ -108,40 +112,67 @@ def open_nest(schedule: Schedule, pieces: Sequence[Piece], nest: Nest) -> OpenNe
     return OpenNest(nest, members, found)
 
 
-def build_nest(schedule: Schedule, opened: OpenNest, finish: Callable[[Seat], None]) -> None:
+def build_nest(
+    schedule: Schedule, opened: OpenNest, finish: Callable[[Seat], None], threads: int = 1
+) -> None:
     """Compute the producers of a nest at its shared loop.
+
+    For several threads the nest becomes a parallel loop over strips. Each has a copy of its own of
+    what the nest keeps between its pieces, and begins with a whole window.
 
     Args:
         schedule: The schedule; the pieces' nests are still naive.
         opened: The nest.
         finish: Schedules a piece's own loops, and its reduction, once it has its place.
+        threads: How many threads share the nest.
     """
     nest = opened.nest
-    output = schedule.program.stage(nest.output)
-    depth = [a.name for a in output.axes].index(nest.axis) + 1
-    finish(Seat(opened.pieces[-1], nest.axis, depth))
+    names = [a.name for a in schedule.program.stage(nest.output).axes]
+    cut = _cut(schedule.program, opened, names[: names.index(nest.axis)], threads)
+    finish(Seat(opened.pieces[-1], nest.axis, names.index(nest.axis) + 1))
+    loop, home = nest.loop, None
+    if cut is not None:
+        steps, strips = cut_steps(cut, threads)
+        for primitive, args in steps:
+            schedule.apply(primitive, *args)
+        home = strips.home
+        if cut.path[-1] == loop:
+            loop = strips.rest or strips.home
+    slides = {p.stage for p in nest.producers if p.ring and opened.footprints[p.stage].slides}
+    slides = slides if loop != home else set()
+    axes: dict[str, str | None] = {}
     for piece in reversed(opened.pieces[:-1]):
-        stage = schedule.program.stage(piece.output)
-        found = opened.footprints[stage.name]
-        schedule.apply(compute_at, stage.name, nest.loop)
-        axis = moving_axis(stage, found)
-        names = [a.name for a in stage.axes]
-        kept = names.index(axis) + 1 if axis is not None and keeps_rows(stage, found) else 0
-        finish(Seat(piece, axis, kept))
-    for placement in nest.producers:
-        _store(schedule, opened.footprints[placement.stage], placement.ring, nest.loop)
+        stage, found = schedule.program.stage(piece.output), opened.footprints[piece.output]
+        seat = _seat(piece, stage, found)
+        axes[stage.name] = seat.axis
+        schedule.apply(compute_at, stage.name, loop)
+        if stage.name not in slides:
+            schedule.apply(store_at, found.buffer, loop, "workspace")
+        if home is not None:
+            schedule.apply(privatize, found.buffer, home)
+        finish(seat)
+    # Producers come first: a window is plain only while its reader's own has not begun to slide.
+    for stage_name in (p.stage for p in nest.producers if p.stage in slides):
+        found, axis = opened.footprints[stage_name], axes[stage_name]
+        assert axis is not None
+        assert found.dimension is not None
+        schedule.apply(slide, stage_name, axis, loop)
+        schedule.apply(fold_storage, found.buffer, found.dimension + (home is not None), loop)
+    if home is not None:
+        schedule.apply(parallel, home)
 
 
-def _store(schedule: Schedule, found: Footprint, ring: int, loop: str) -> None:
-    """Keep just what an iteration reads; where windows overlap, compute only new rows into a ring.
+def _cut(program: Program, opened: OpenNest, outer: Sequence[str], threads: int) -> Cut | None:
+    """How threads share a nest; None where there is one thread, or too little to do."""
+    if threads == 1 or nest_steps(program, opened.pieces) < MIN_STEPS:
+        return None
+    cuts = nest_cuts(program, opened.pieces, outer, opened.nest.loop, opened.footprints)
+    return best_cut(cuts, threads) if cuts else None
 
-    Producers come first: a window is plain only while its reader's own has not begun to slide.
-    """
-    if not (ring and found.slides):
-        schedule.apply(store_at, found.buffer, loop, "workspace")
-        return
-    axis = moving_axis(schedule.program.stage(found.stage), found)
-    assert axis is not None
-    assert found.dimension is not None
-    schedule.apply(slide, found.stage, axis, loop)
-    schedule.apply(fold_storage, found.buffer, found.dimension, loop)
+
+def _seat(piece: Piece, stage: Stage, found: Footprint) -> Seat:
+    """The seat of a producer at the shared loop."""
+    axis = moving_axis(stage, found)
+    names = [a.name for a in stage.axes]
+    kept = names.index(axis) + 1 if axis is not None and keeps_rows(stage, found) else 0
+    return Seat(piece, axis, kept)

@@ -7,17 +7,18 @@ of each run the best axis and block count, and the best plan is the best choice 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ago.errors import FusionError
 from ago.fuse.footprint import Footprint, footprints, keeps_rows, outer_axes
-from ago.fuse.gain import Gain, nest_gain
+from ago.fuse.gain import Gain, nest_gain, strip_gain
 from ago.fuse.legality import check_nest, reads_of
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
 from ago.fuse.recompute import recompute_factors
 from ago.fuse.shape import is_bordered, roles, stage_loads
+from ago.fuse.strips import nest_cuts
 from ago.ir.program import Program
 from ago.ir.value import Call
 from ago.ir.value_types import buffer_types, is_real_stage
@@ -114,7 +115,12 @@ NO_FUSION = FusionChoice(APART, Ranking((APART,), ()))
 
 
 def rank_plans(
-    program: Program, pieces: Sequence[Piece], target: Target, *, intensive: bool = True
+    program: Program,
+    pieces: Sequence[Piece],
+    target: Target,
+    *,
+    intensive: bool = True,
+    threads: int = 1,
 ) -> Ranking:
     """Enumerate, prune and rank.
 
@@ -123,6 +129,7 @@ def rank_plans(
         pieces: All its pieces.
         target: The CPU: lanes and caches.
         intensive: Whether a nest may hold several convolutions or matrix products.
+        threads: How many threads share the work.
 
     Returns:
         Legal plans, and what was refused. Nests whose working set is beyond L2 are not offered.
@@ -133,7 +140,7 @@ def rank_plans(
         run = pieces[first : last + 1]
         if not intensive and sum(is_complex(program, piece) for piece in run) > 1:
             continue
-        choices = list(_choices(program, pieces, run, target, refused))
+        choices = list(_choices(program, pieces, run, (target, threads), refused))
         if choices:
             found[first, last] = sorted(choices, key=lambda c: -c.gain.cycles)
     top = _best_segments(len(pieces), {run: choices[0] for run, choices in found.items()})
@@ -194,18 +201,18 @@ def _choices(
     program: Program,
     pieces: Sequence[Piece],
     run: Sequence[Piece],
-    target: Target,
+    cores: tuple[Target, int],
     refused: list[tuple[str, str]],
 ) -> Iterator[NestChoice]:
     """The best legal nests over each axis of the last piece."""
-    names = " + ".join(piece.output for piece in run)
+    names, (target, _) = " + ".join(piece.output for piece in run), cores
     kept = next(((p, why) for p in run if (why := _stays_apart(program, p, run[-1], target))), None)
     if kept is not None:
         refused.append((names, f"{kept[0].output}: {kept[1]}"))
         return
     for axis, blocks in _shared_axes(program, run[-1], target):
         try:
-            nests = list(_nests(program, pieces, run, (axis, blocks), target))
+            nests = list(_nests(program, pieces, run, (axis, blocks), cores))
         except FusionError as error:
             refused.append((f"{names} at {axis}", f"{error.code}: {error.rule}"))
             continue
@@ -217,10 +224,10 @@ def _nests(
     pieces: Sequence[Piece],
     run: Sequence[Piece],
     where: tuple[str, Sequence[int]],
-    target: Target,
+    cores: tuple[Target, int],
 ) -> Iterator[NestChoice]:
     """The legal nests over an axis, one for each block."""
-    axis, blocks = where
+    (axis, blocks), (target, threads) = where, cores
     outer = outer_axes(program, run, axis)
     for block in blocks:
         found = footprints(program, run, axis, block, outer)
@@ -231,6 +238,9 @@ def _nests(
         legal = check_nest(program, pieces, nest)
         factors = recompute_factors(program, pieces, nest)
         gain = nest_gain(program, run, axis, legal, factors, target)
+        if threads > 1:
+            cuts = nest_cuts(program, run, outer, nest.loop, legal)
+            gain = replace(gain, strips=strip_gain(program, run, cuts, target, threads))
         if gain.working_set <= target.l2_bytes:
             ordered = tuple(legal[p.stage] for p in nest.producers)
             yield NestChoice(nest, tuple(run), ordered, gain, factors)

@@ -108,6 +108,7 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
         "tiles": round(gain.tiles),
         "rows": round(gain.rows),
         "recompute": round(gain.recompute),
+        "strips": round(gain.strips),
         "saved_bytes": gain.saved_bytes,
         "working_set": gain.working_set,
         "rings": {p.stage: p.ring for p in nest.producers},

@@ -6,7 +6,8 @@ played through, exactly: the program is reduced to the loops that move the ring,
 
 An index `e % n` keeps its rows up to a multiple of `n` only. So a read may be off by one and the
 same multiple whenever it meets what one statement wrote, which then is what it means; any other
-row is stale. Rings that move along a loop that their rows no longer mention are not judged.
+row is stale. Rings that move along a loop that their rows no longer mention are not judged. Where
+another dimension is the variable of a loop, each of its iterations has a ring of its own.
 """
 
 from __future__ import annotations
@@ -57,15 +58,20 @@ def find_stale_read(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> St
     if not rings:
         return None
     simple = decompose(body)
-    for name, dimension in rings:
-        stale = _Player(buffers[name], dimension).play(simple)
+    for name, dimension, copies in rings:
+        stale = _Player(buffers[name], dimension, copies).play(simple)
         if stale is not None:
             return stale
     return None
 
 
-def _rings(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> Iterator[tuple[str, int]]:
-    """Buffer and dimension of each ring; its rows move along no other dimension."""
+def _rings(
+    body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]
+) -> Iterator[tuple[str, int, tuple[int, ...]]]:
+    """Buffer and dimension of each ring, and the dimensions that tell its copies apart.
+
+    Its rows move along no other dimension.
+    """
     for stmt in body:
         if isinstance(stmt, For | If):
             yield from _rings(stmt.body, buffers)
@@ -73,17 +79,29 @@ def _rings(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> Iterator[tu
             shape = buffers[stmt.buffer].shape
             for dimension, (index, extent) in enumerate(zip(stmt.index, shape, strict=True)):
                 row = ring_row(index, extent)
-                aside = stmt.index[:dimension] + stmt.index[dimension + 1 :]
-                if row is not None and not any(variables(row) & variables(i) for i in aside):
-                    yield stmt.buffer, dimension
+                if row is None:
+                    continue
+                aside = [d for d, i in enumerate(stmt.index) if variables(row) & variables(i)]
+                copies = tuple(d for d in aside if d != dimension)
+                if all(_is_variable(stmt.index[d]) for d in copies):
+                    yield stmt.buffer, dimension, copies
+
+
+def _is_variable(index: Index) -> bool:
+    """Whether an index is the variable of a loop."""
+    return any(index == var(name) for name in variables(index))
 
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """One access of the ring: the row, None where it cannot be told, and the guards in its leaf."""
+    """One access of the ring: the row, None where it cannot be told, and the guards in its leaf.
+
+    `copy` is where it stands along the dimensions that tell copies apart.
+    """
 
     leaf: Leaf
     row: Index | None
+    copy: tuple[Index, ...]
     writes: bool
     known: Condition
     loops: tuple[For, ...]
@@ -106,6 +124,7 @@ class _Player:
 
     buffer: Buffer
     dimension: int
+    copies: tuple[int, ...]
     touches: list[_Touch] = field(default_factory=list)
     moving: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
@@ -117,7 +136,7 @@ class _Player:
         extent = self.buffer.shape[self.dimension]
         names = {name: var(f"v{place}") for place, name in enumerate(sorted(self.moving))}
         self._block(body, (), 0, names)
-        scope = {"slots": [None] * extent, "look": self._look}
+        scope: dict[str, object] = {"slots": {}, "unwritten": None, "look": self._look}
         try:
             exec("\n".join(self.lines), scope)
         except _StaleError as error:
@@ -156,7 +175,7 @@ class _Player:
             Whether each row mentions all of those around it.
         """
         ties: list[frozenset[str]] = []
-        rows: list[tuple[Index, frozenset[str]]] = []
+        rows: list[tuple[frozenset[str], frozenset[str]]] = []
 
         def visit(body: tuple[Stmt, ...], path: tuple[For | If, ...]) -> None:
             for stmt in body:
@@ -166,9 +185,10 @@ class _Player:
                     for touch in self._touches(stmt, ()):
                         ties.extend(_ties(path, touch.known))
                         if touch.row is not None:
-                            self.moving |= variables(touch.row)
-                            around = (x.name for x in path if isinstance(x, For))
-                            rows.append((touch.row, frozenset(around)))
+                            used = variables(touch.row).union(*map(variables, touch.copy))
+                            self.moving |= used
+                            around = frozenset(x.name for x in path if isinstance(x, For))
+                            rows.append((used, around))
 
         visit(body, ())
         grows = True
@@ -176,19 +196,21 @@ class _Player:
             found = {name for tie in ties if tie & self.moving for name in tie}
             grows = not found <= self.moving
             self.moving |= found
-        return all(loop in variables(row) for row, around in rows for loop in around & self.moving)
+        return all(around & self.moving <= used for used, around in rows)
 
     def _touches(self, leaf: Leaf, loops: tuple[For, ...]) -> Iterator[_Touch]:
-        extent = self.buffer.shape[self.dimension]
         for load, known in loads(leaf.value):
             if load.buffer == self.buffer.name:
-                row = ring_row(load.index[self.dimension], extent)
-                yield _Touch(leaf, row, False, known, loops)
+                yield _Touch(leaf, *self._slot(load.index), False, known, loops)
         if leaf.buffer == self.buffer.name:
-            row = ring_row(leaf.index[self.dimension], extent)
             if not isinstance(leaf, Store):
-                yield _Touch(leaf, row, False, (), loops)
-            yield _Touch(leaf, row, True, (), loops)
+                yield _Touch(leaf, *self._slot(leaf.index), False, (), loops)
+            yield _Touch(leaf, *self._slot(leaf.index), True, (), loops)
+
+    def _slot(self, index: tuple[Index, ...]) -> tuple[Index | None, tuple[Index, ...]]:
+        """The row of an access, and its copy."""
+        row = ring_row(index[self.dimension], self.buffer.shape[self.dimension])
+        return row, tuple(index[d] for d in self.copies)
 
     def _block(
         self,
@@ -228,16 +250,17 @@ class _Player:
         extent = self.buffer.shape[self.dimension]
         if touch.row is None:
             if touch.writes:
-                self._line(depth, f"slots = [(0, -1)] * {extent}")
+                self._line(depth, "slots, unwritten = {}, (0, -1)")
             return
         row = substitute(touch.row, names)
+        place = ", ".join([f"({row}) % {extent}", *(str(substitute(i, names)) for i in touch.copy)])
         number = len(self.touches)
         self.touches.append(touch)
         if touch.writes:
-            self._line(depth, f"slots[({row}) % {extent}] = {row}, {number}")
+            self._line(depth, f"slots[{place}] = {row}, {number}")
             return
         known = self._holds(touch.known, names)
-        looking = f"look({number}, {row}, slots[({row}) % {extent}], globals())"
+        looking = f"look({number}, {row}, slots.get(({place}), unwritten), globals())"
         self._line(depth, looking if known == "True" else f"if {known}: {looking}")
 
     def _holds(self, condition: Condition, names: Mapping[str, Index]) -> str:

@@ -145,20 +145,25 @@ def starts_anew(body: tuple[Stmt, ...], buffer: str, path: Sequence[For | If]) -
             hoisted = isinstance(use.leaf, Reduce) and outside & set(use.leaf.loops)
             if hoisted:
                 return False
-            if use.known == known:
-                writes.append(use)
+            writes.append(use)
         elif not any(_reads_within(use, write) for write in writes):
             return False
     return True
 
 
 def _reads_within(read: Use, write: Use) -> bool:
-    """Whether `read` is proved to touch only what `write`, before it, has written."""
+    """Whether `read` is proved to touch only what `write`, before it, has written.
+
+    Guards of the write count where they hold for the read: they stand around both.
+    """
     shared = 0
     while shared < min(len(read.loops), len(write.loops)):
         if read.loops[shared] is not write.loops[shared]:
             break
         shared += 1
+    around = {loop.name for loop in read.loops[:shared]}
+    if not all(part in read.known and variables(part) <= around for part in write.known):
+        return False
     box = exact_box(write, shared)
     if box is None:
         return False

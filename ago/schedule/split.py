@@ -171,7 +171,8 @@ def _tiling(
     if tail == "balance" and tiles and extent % tiles:
         size, larger = divmod(extent, tiles)
         extra = minimum(1, maximum(larger - outer, 0))
-        return as_index(tiles), size + extra, size * outer + minimum(outer, larger) + inner
+        before = minimum(outer, larger) if larger < tiles - 1 else outer
+        return as_index(tiles), size + extra, size * outer + before + inner
     if tail == "balance":
         factor = extent // max(tiles, 1)
     size_now = as_index(factor)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ago.ir.index import variables
-from ago.ir.nest import For, If, Reduce, Scope, leaves, walk, with_body
+from ago.ir.nest import For, If, Scope, leaves, walk, with_body
 from ago.ir.program import Program
 from ago.ir.reindexing import reindex
-from ago.ir.value import loads
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse
 from ago.schedule.region import touched, upper_bound
-from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_last
+from ago.schedule.tree import find_path, hoisted, ranges_of, reads, replace_last, starts_with
 
 _SCOPES = ("register", "stack", "workspace")
 
@@ -69,7 +68,7 @@ def store_at(program: Program, buffer: str, loop: str, scope: Scope = "register"
     assert isinstance(home, For)
     elsewhere = replace_last(program, path, ()).body
     written = any(leaf.buffer == buffer for leaf in leaves(elsewhere))
-    if written or reads(elsewhere, buffer) or any(_starts_with(r, buffer) for r in hoisted(path)):
+    if written or reads(elsewhere, buffer) or any(starts_with(r, buffer) for r in hoisted(path)):
         message = f"{buffer} is used outside {loop}"
         hint = "compute_at its producer here first, or choose an outer loop"
         raise refuse("used-outside", program, message, loop=loop, hint=hint)
@@ -100,7 +99,3 @@ def _check_windows(program: Program, path: Sequence[For | If], buffer: str) -> N
             message = f"a window of {buffer} slides along {loop}"
             hint = "store it outside that loop and fold it"
             raise refuse("carried", program, message, loop=loop, hint=hint)
-
-
-def _starts_with(leaf: Reduce, buffer: str) -> bool:
-    return leaf.buffer == buffer or any(load.buffer == buffer for load, _ in loads(leaf.init))

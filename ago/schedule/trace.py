@@ -34,6 +34,7 @@ from ago.schedule.pack import pack
 from ago.schedule.parallel import parallel
 from ago.schedule.peel import partition_loop, peel
 from ago.schedule.prefetch import prefetch
+from ago.schedule.privatize import privatize
 from ago.schedule.refusals import REFUSALS
 from ago.schedule.reorder import reorder
 from ago.schedule.reverse_compute_at import reverse_compute_at
@@ -67,6 +68,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         partition_loop,
         peel,
         prefetch,
+        privatize,
         reorder,
         reverse_compute_at,
         rfactor,

@@ -34,7 +34,7 @@ from ago.ir.nest import (
 )
 from ago.ir.program import Program
 from ago.ir.reindexing import mentioned
-from ago.ir.value import Condition, Value, map_value
+from ago.ir.value import Condition, Value, loads, map_value
 from ago.schedule.refusals import refuse
 
 
@@ -164,6 +164,13 @@ def hoisted(path: Sequence[For | If]) -> Iterator[Reduce]:
     for leaf in leaves(path[-1].body):
         if isinstance(leaf, Reduce) and around & set(leaf.loops):
             yield leaf
+
+
+def starts_with(reduction: Reduce, buffer: str) -> bool:
+    """Whether the first value of a reduction is written to a buffer, or read from it."""
+    return reduction.buffer == buffer or any(
+        load.buffer == buffer for load, _ in loads(reduction.init)
+    )
 
 
 def carried(body: tuple[Stmt, ...]) -> set[str]:

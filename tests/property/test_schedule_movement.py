@@ -19,6 +19,7 @@ MOVES = (
     "fuse_axes",
     "parallel",
     "prefetch",
+    "privatize",
     "reverse_compute_at",
     "rfactor",
     "set_scope",

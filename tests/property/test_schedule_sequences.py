@@ -106,8 +106,10 @@ def test_sliding_windows(program: Program, data: st.DataObject) -> None:
     for producer in reversed(producers):
         if not attempt(schedule, draw_step(data.draw, schedule.program, "compute_at", producer)):
             continue
-        slide_somewhere(schedule, producer, data)
         buffer = schedule.program.stage(producer).buffer
+        if data.draw(st.booleans()):
+            attempt(schedule, draw_step(data.draw, schedule.program, "privatize", buffer))
+        slide_somewhere(schedule, producer, data)
         for name in data.draw(st.sampled_from([(), ("fold_storage",), ("store_at",)])):
             attempt(schedule, draw_step(data.draw, schedule.program, name, buffer))
         assert_keeps(program, schedule.program)

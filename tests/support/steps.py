@@ -36,6 +36,7 @@ def draw_step(
     placing = {
         "compute_at": _compute_at,
         "fold_storage": _fold_storage,
+        "privatize": _privatize,
         "slide": _slide,
         "store_at": _store_at,
     }
@@ -225,6 +226,11 @@ def _fold_storage(draw: Draw, program: Program, name: str | None = None) -> tupl
     return buffer, draw(st.integers(0, len(program.buffer(str(buffer)).shape))), home
 
 
+def _privatize(draw: Draw, program: Program, name: str | None = None) -> tuple[object, ...]:
+    buffer, home, _ = _store_at(draw, program, name)
+    return buffer, home
+
+
 def _only_loop(draw: Draw, program: Program) -> tuple[object, ...]:
     return (_loop(draw, program),)
 
@@ -248,6 +254,7 @@ _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
     "partition_loop": _partition_loop,
     "peel": _only_loop,
     "prefetch": _prefetch,
+    "privatize": _privatize,
     "reorder": _reorder,
     "reverse_compute_at": _reverse_compute_at,
     "rfactor": _rfactor,

@@ -1,4 +1,4 @@
-"""What `slide` and `fold_storage` refuse, and what a sliding window forbids to others."""
+"""What windows refuse: `slide`, `fold_storage`, `privatize`, and others along sliding windows."""
 
 from functools import partial
 
@@ -6,6 +6,7 @@ from ago.ir.examples import smooth
 from ago.schedule.annotate import unroll
 from ago.schedule.compute_at import compute_at
 from ago.schedule.fold_storage import fold_storage
+from ago.schedule.privatize import privatize
 from ago.schedule.reorder import reorder
 from ago.schedule.slide import slide
 from ago.schedule.split import split
@@ -20,6 +21,7 @@ ACROSS = slide(INSIDE, "P", "y", "S.y")
 FOLDED = fold_storage(SLIDING, "P", 0, "S.y")
 
 STRIPS = slide(compute_at(split(smooth(8, 3), "S.y", 2), "P", "S.y.1"), "P", "y", "S.y.0")
+UNEVEN = compute_at(split(SMOOTH, "S.y", 4, "guard"), "P", "S.y.1")
 
 CASES = [
     Case("unknown-stage", partial(slide, PLACED, "Z", "y", "S.y")),
@@ -44,4 +46,12 @@ CASES = [
     Case("carried", partial(store_at, FOLDED, "P", "S.y"), "S.y"),
     Case("carried", partial(split, FOLDED, "S.y", 3, "shift"), "S.y"),
     Case("carried", partial(reorder, ACROSS, ["S.x", "S.y"]), "S.y"),
+    Case("unknown-buffer", partial(privatize, PLACED, "Z", "S.y")),
+    Case("unknown-loop", partial(privatize, PLACED, "P", "S.z")),
+    Case("not-intermediate", partial(privatize, PLACED, "X", "S.y")),
+    Case("extent-not-constant", partial(privatize, UNEVEN, "P", "S.y.1"), "S.y.1"),
+    Case("used-outside", partial(privatize, PLACED, "P", "S.x"), "S.x"),
+    Case("private-flow", partial(privatize, SLIDING, "P", "S.y"), "S.y"),
+    Case("private-flow", partial(privatize, FOLDED, "P", "S.y"), "S.y"),
+    Case("moves-aside", partial(slide, privatize(PLACED, "P", "S.y"), "P", "y", "S.y"), "S.y"),
 ]
