@@ -282,8 +282,8 @@ def compile_subgraph(
 def _schedule(program: Program, label: str, options: Options, known: Known) -> Scheduled:
     """The known schedule of a workload, or its default; verified."""
     task = Task.of(program, options.target, label, intensive=options.intensive_fusion)
-    record = known(task.key) if options.threads == 1 else None
-    found = None if record is None else apply_record(record, task)
+    record = known(task.key)
+    found = None if record is None else apply_record(record, task, options.threads)
     if found is not None:
         return found
     made = sketch_program(

@@ -128,7 +128,8 @@ def tune_graph(
 
     Args:
         graph: Of canonical operators.
-        options: Target and more.
+        options: Target and more. Candidates run on one thread; what several threads share is cut
+            when the network is compiled, and keeps the tiles and plans that were found.
         tuning: How to tune.
         partitioner: Cuts the graph into subgraphs, as it will be compiled.
         watch: Told after each batch.
@@ -140,11 +141,11 @@ def tune_graph(
         won alone have won in the network, too.
 
     Raises:
-        InputError: Several threads are asked for, or nobody is named who could run the candidates.
+        InputError: Nobody is named who could run the candidates.
         UnsupportedError: The graph holds operators that cannot be compiled; all are listed.
         DeviceError: Nothing can be measured.
     """
-    require_one_thread(options)
+    options = replace(options, threads=1)
     _require_measurable(options.target, tuning)
     tasks = find_tasks(graph, options, partitioner)
     opened = _open_runner(tuning, options.target, tell)
@@ -175,10 +176,9 @@ def known_schedules(path: str | os.PathLike[str], options: Options) -> Schedules
         The preferred record of each task, on this machine's times where it has any.
 
     Raises:
-        InputError: There is no such database, or several threads are asked for.
+        InputError: There is no such database.
     """
     require_path("database", path)
-    require_one_thread(options)
     if not Path(path).is_file():
         raise InputError(f"there is no tuning database {os.fspath(path)!r}: `ago tune` makes one")
     with Database(path) as database, open_runner((), options.target) as here:
@@ -195,19 +195,6 @@ def _open_runner(tuning: Tuning, target: Target, tell: Tell) -> Iterator[Runner]
         return
     with open_runner(tuning.runners, target, tell) as runner:
         yield runner
-
-
-def require_one_thread(options: Options) -> None:
-    """Refuse tuned schedules for several threads.
-
-    Raises:
-        InputError: `options.threads` is not 1.
-    """
-    if options.threads != 1:
-        raise InputError(
-            f"threads={options.threads}: tuned schedules are for one thread so far; "
-            "leave out trials, minutes and database, or threads"
-        )
 
 
 def _require_measurable(target: Target, tuning: Tuning) -> None:

@@ -3,7 +3,7 @@
  *
  * One word says all: the number of the job in its upper half, then whether it is open for joining,
  * then how many threads work on it. A thread that joins by compare-and-swap may read the job and
- * take indices of it until none are left; the caller, which takes its share too, closes the job and
+ * take chunks of it until none are left; the caller, which takes its share too, closes the job and
  * waits until everyone has left. So a thread that wakes too late finds the job closed and touches
  * nothing.
  */
@@ -27,10 +27,10 @@ enum { SPINS = 4000 }; /* looks at the word before a thread sleeps: some ten mic
 typedef struct {
     ago_pool interface; /* first, so that a pool is an ago_pool */
     _Atomic uint64_t word;
-    void (*task)(void *argument, int32_t index);
-    void *argument;
-    int32_t count;
-    _Atomic int32_t next; /* index that is taken next */
+    void (*task)(void *data, int32_t chunk);
+    void *data;
+    int32_t chunks;
+    _Atomic int32_t next; /* chunk that is taken next */
     _Atomic int32_t sleepers;
     _Atomic int32_t waiting; /* whether the caller sleeps until the last thread leaves */
     _Atomic int32_t stop;
@@ -48,13 +48,13 @@ static void relax(void) {
 #endif
 }
 
-static void take_indices(pool_state *pool) {
+static void take_chunks(pool_state *pool) {
     for (;;) {
-        const int32_t index = atomic_fetch_add(&pool->next, 1);
-        if (index >= pool->count) {
+        const int32_t chunk = atomic_fetch_add(&pool->next, 1);
+        if (chunk >= pool->chunks) {
             return;
         }
-        pool->task(pool->argument, index);
+        pool->task(pool->data, chunk);
     }
 }
 
@@ -110,7 +110,7 @@ static void *worker(void *self) {
             continue;
         }
         last = job;
-        take_indices(pool);
+        take_chunks(pool);
         leave_job(pool);
     }
     return NULL;
@@ -142,17 +142,21 @@ static void wait_for_workers(pool_state *pool) {
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void run(void *self, void (*task)(void *argument, int32_t index), void *argument,
-                int32_t count) {
+static int32_t thread_count(void *self) {
+    const pool_state *pool = self;
+    return pool->threads + 1;
+}
+
+static void run(void *self, void (*task)(void *data, int32_t chunk), void *data, int32_t chunks) {
     pool_state *pool = self;
     pool->task = task;
-    pool->argument = argument;
-    pool->count = count;
+    pool->data = data;
+    pool->chunks = chunks;
     atomic_store(&pool->next, 0);
     const uint64_t job = atomic_load(&pool->word) / JOB + 1;
     atomic_store(&pool->word, job * JOB | OPEN);
     wake(pool);
-    take_indices(pool);
+    take_chunks(pool);
     atomic_fetch_and(&pool->word, ~OPEN);
     wait_for_workers(pool);
 }
@@ -176,8 +180,9 @@ ago_pool *ago_pool_create(int32_t threads, const int32_t *cpus) {
     if (pool == NULL) {
         return NULL;
     }
-    pool->interface.run = run;
     pool->interface.self = pool;
+    pool->interface.thread_count = thread_count;
+    pool->interface.run = run;
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);

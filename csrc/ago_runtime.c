@@ -137,7 +137,10 @@ int32_t ago_check(const ago_model *model, const ago_context *context, const void
 }
 
 int32_t ago_set_pool(const ago_model *model, ago_context *context, const ago_pool *pool) {
-    const int32_t code = check_context(model, context);
+    int32_t code = check_context(model, context);
+    if (code == AGO_OK && pool != NULL && (pool->thread_count == NULL || pool->run == NULL)) {
+        code = AGO_ERROR_NULL;
+    }
     if (code == AGO_OK) {
         context->pool = pool;
     }

@@ -69,14 +69,20 @@ AGO_C_BEGIN
 #define AGO_ERROR_CPU 10          /* this CPU lacks instructions that the model was compiled for */
 
 /*
- * Threads to share a run with. `run` calls task(argument, index) once for every index from 0 to
- * count - 1, in any order and on any threads, and returns when all calls have returned. The caller
- * owns the pool; ago_pool.h makes one.
+ * Threads to share a run with: two functions, both given `self`, which is the caller's own.
+ *
+ * thread_count: How many threads take chunks, the calling one among them. Asked once a run; with one
+ *     thread or none, the run stays on the calling thread and `run` is not called.
+ * run: Calls task(data, chunk) once for every chunk from 0 to chunks - 1, in any order and on any
+ *     threads, and returns when all calls have returned. What a chunk is, is decided at compile time:
+ *     the results are the same, bit for bit, whoever takes it.
+ *
+ * The caller owns the pool; ago_pool.h makes one.
  */
 typedef struct {
-    void (*run)(void *self, void (*task)(void *argument, int32_t index), void *argument,
-                int32_t count);
     void *self;
+    int32_t (*thread_count)(void *self);
+    void (*run)(void *self, void (*task)(void *data, int32_t chunk), void *data, int32_t chunks);
 } ago_pool;
 
 /*

@@ -172,13 +172,13 @@ static const struct {{
 }} phases[] = {{
 {_phase_rows(steps)}}};
 
-static void run_part(void *argument, int32_t index) {{
-    const call *at = (const call *)argument;
+static void run_part(void *data, int32_t chunk) {{
+    const call *at = (const call *)data;
     const void *const *inputs = at->inputs;
     void *const *outputs = at->outputs;
     const void *weights = at->context->weights;
     void *workspace = at->context->workspace;
-    const int32_t part = at->first + index;
+    const int32_t part = at->first + chunk;
     (void)inputs, (void)outputs, (void)weights, (void)workspace;
     switch (at->step) {{
 {_cases(steps, names, "return;")}    default:
@@ -193,16 +193,20 @@ static void run_phase(const ago_pool *pool, call *at, size_t phase) {{
         pool->run(pool->self, run_part, at, phases[phase].count);
         return;
     }}
-    for (int32_t index = 0; index < phases[phase].count; ++index) {{
-        run_part(at, index);
+    for (int32_t chunk = 0; chunk < phases[phase].count; ++chunk) {{
+        run_part(at, chunk);
     }}
 }}
 
 int32_t {name}_run(const ago_context *context, {_ARRAYS}) {{
     const int32_t code = ago_check(&model, context, inputs, outputs);
+    const ago_pool *pool = code == AGO_OK ? context->pool : NULL;
     call at = {{context, inputs, outputs, 0, 0}};
+    if (pool != NULL && pool->thread_count(pool->self) <= 1) {{
+        pool = NULL;
+    }}
     for (size_t phase = 0; code == AGO_OK && phase < sizeof phases / sizeof *phases; ++phase) {{
-        run_phase(context->pool, &at, phase);
+        run_phase(pool, &at, phase);
     }}
     return code;
 }}

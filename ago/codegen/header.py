@@ -205,8 +205,10 @@ AGO_EXPORT int32_t {name}_step(const ago_context *context, int32_t index,
 {" " * len(f"AGO_EXPORT int32_t {name}_step(")}const void *const *inputs, void *const *outputs);
 
 /* Lets runs on this context share their work among the threads of a pool, which the caller keeps
- * alive; NULL for the calling thread alone. The results are the same, bit for bit. Without effect
- * if {prefix}_PARALLEL is 0. Returns AGO_OK, AGO_ERROR_NULL or AGO_ERROR_CONTEXT. */
+ * alive; NULL for the calling thread alone. ago_pool.h makes a pool; any other will do that offers
+ * the two functions of ago_runtime.h. The results are the same, bit for bit. Without effect if
+ * {prefix}_PARALLEL is 0. Returns AGO_OK, AGO_ERROR_NULL (also if the pool lacks one of its
+ * functions) or AGO_ERROR_CONTEXT. */
 AGO_EXPORT int32_t {name}_set_pool(ago_context *context, const ago_pool *pool);
 
 /* What a code means, in a few words; never NULL. */

@@ -14,7 +14,7 @@ from ago.autoschedule import sketch_program
 from ago.errors import IRError, ScheduleError
 from ago.inspection import Scheduled
 from ago.ir.verify import verify
-from ago.schedule.chooser import ReplayChooser
+from ago.schedule.chooser import GuidedChooser, ReplayChooser
 from ago.schedule.trace import Trace
 from ago.tune.record import Record, TaskKey
 from ago.tune.task import Task
@@ -62,16 +62,20 @@ def preferred(records: Iterable[Record], host: str | None = None) -> Record | No
     return fastest if fastest.seconds < first.seconds * (1.0 - LEAST_GAIN) else first
 
 
-def apply_record(record: Record, task: Task) -> Scheduled | None:
+def apply_record(record: Record, task: Task, threads: int = 1) -> Scheduled | None:
     """Schedule a task's program as a record says.
 
     Args:
         record: Of the task.
         task: The workload.
+        threads: How many threads share the work. With several, the decisions that are still
+            offered are taken; the trace is one thread's.
 
     Returns:
         The schedule; None, with a warning in the log, where neither decisions nor trace apply.
     """
+    if threads > 1:
+        return _share(record, task, threads)
     chooser, program = ReplayChooser(record.decisions), task.program
     try:
         made = sketch_program(program, task.target, chooser, intensive_fusion=task.intensive)
@@ -91,3 +95,18 @@ def apply_record(record: Record, task: Task) -> Scheduled | None:
         _LOG.warning("%s: the record does not apply: %s", record.key, refusal)
         return None
     return Scheduled(program, replayed, trace)
+
+
+def _share(record: Record, task: Task, threads: int) -> Scheduled | None:
+    """A record's schedule, shared by threads."""
+    chooser, program = GuidedChooser(record.decisions), task.program
+    try:
+        made = sketch_program(
+            program, task.target, chooser, intensive_fusion=task.intensive, threads=threads
+        )
+        verify(made.schedule.program)
+    except (ScheduleError, IRError) as refusal:
+        _LOG.warning("%s: the record does not apply: %s", record.key, refusal)
+        return None
+    schedule = made.schedule
+    return Scheduled(program, schedule.program, schedule.trace, schedule.choices, made.fusion)

@@ -56,6 +56,13 @@ def test_cmake_project(tmp_path: Path) -> None:
     float(printed.splitlines()[-1])
 
 
+@pytest.mark.skipif(not (shutil.which("make") and shutil.which("cc")), reason="needs make, cc")
+def test_a_pool_of_the_callers_own(tmp_path: Path) -> None:
+    (tmp_path / "app.c").write_text(*blocks(SECTIONS["Several threads"], "c"))
+    printed = run_section("Several threads", tmp_path)
+    float(printed.splitlines()[-1])
+
+
 @pytest.mark.parametrize(
     ("section", "made"),
     [

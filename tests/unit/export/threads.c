@@ -42,13 +42,18 @@ static int32_t infer(int number, unsigned char *workspace, ago_pool *pool, float
     return code == AGO_OK ? little_run(&net, inputs, outputs) : code;
 }
 
-/* A pool of the caller's own: it takes the indices backwards, on the calling thread. */
-static void run_backwards(void *self, void (*task)(void *argument, int32_t index), void *argument,
-                          int32_t count) {
-    for (*(int *)self += count > 1; count > 0; --count) {
-        task(argument, count - 1);
+/* Two pools of the caller's own, on the calling thread: one takes the chunks backwards, the other
+ * says that it has one thread, and is not asked to run anything. `self` counts the runs. */
+static void run_backwards(void *self, void (*task)(void *data, int32_t chunk), void *data,
+                          int32_t chunks) {
+    for (*(int *)self += chunks > 1; chunks > 0; --chunks) {
+        task(data, chunks - 1);
     }
 }
+
+static int32_t four(void *self) { return (void)self, 4; }
+
+static int32_t one(void *self) { return (void)self, 1; }
 
 static void *call(void *argument) {
     caller *self = argument;
@@ -75,11 +80,16 @@ int main(int argc, char **argv) {
         callers[k] = (caller){k, k == 0 ? NULL : ago_pool_create(k + 1, NULL), 0};
     }
     failures += memcmp(expected[0], expected[1], sizeof expected[0]) == 0;
-    int used = 0;
+    int used = 0, unused = 0;
     float first[LITTLE_OUTPUT_0_ELEMENTS];
-    ago_pool own = {run_backwards, &used};
+    ago_pool own = {&used, four, run_backwards}, small = {&unused, one, run_backwards};
     failures += infer(1, workspaces[CALLERS], &own, first) != AGO_OK;
     failures += used == 0 || memcmp(first, expected[1], sizeof first) != 0;
+    failures += infer(2, workspaces[CALLERS], &small, first) != AGO_OK;
+    failures += unused != 0 || memcmp(first, expected[2], sizeof first) != 0;
+    ago_pool without_run = {NULL, four, NULL}, without_count = {NULL, NULL, run_backwards};
+    failures += infer(0, workspaces[CALLERS], &without_run, first) != AGO_ERROR_NULL;
+    failures += infer(0, workspaces[CALLERS], &without_count, first) != AGO_ERROR_NULL;
     for (int k = 0; k < CALLERS; ++k) {
         failures += pthread_create(&threads[k], NULL, call, &callers[k]) != 0;
     }

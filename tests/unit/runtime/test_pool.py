@@ -22,12 +22,13 @@ COUNTS = (1, 2, 3, 4, 7)
 PROGRAM = r"""
 #include "ago_pool.h"
 static int hits[16];
-static void task(void *argument, int32_t index) { (void)argument, ++hits[index]; }
+static void task(void *data, int32_t chunk) { (void)data, ++hits[chunk]; }
 int main(void) {
     const int32_t counts[] = {1, 2, 3, 4, 7}, cpus[] = {0, -1, 0, 12345, -1, 0};
     for (int t = 0; t < 5; ++t) {
         ago_pool *pool = ago_pool_create(counts[t], t % 2 ? cpus : NULL);
         if (pool == NULL) return 2;
+        if (pool->thread_count(pool->self) != counts[t]) return 3;
         for (int round = 0; round < 500; ++round) {
             const int32_t count = round % 14;
             for (int i = 0; i < 16; ++i) hits[i] = 0;

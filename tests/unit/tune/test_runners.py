@@ -2,7 +2,9 @@
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import ago
@@ -10,6 +12,7 @@ from ago.errors import DeviceError, InputError
 from ago.frontend import GraphBuilder
 from ago.ir.graph import Graph
 from ago.options import Options
+from ago.pipeline import compile_graph
 from ago.runtime.ssh import SshTransport
 from ago.target import TARGETS, detect_host
 from ago.tune.database import Database
@@ -19,7 +22,7 @@ from ago.tune.local import LocalRunner
 from ago.tune.runners import open_runner
 from ago.tune.trial import Job
 from ago.tune.trial_run import Limits
-from ago.tuning import Tuning, tune_graph
+from ago.tuning import Tuning, known_schedules, tune_graph
 from tests.support.broken import small_task
 
 HOST = detect_host()
@@ -54,6 +57,26 @@ def test_tuning_on_a_device(tmp_path):
         records = list(database.records())
     assert [record.status for record in records] == ["ok"] * 3
     assert net.artifact.target == HOST
+
+
+def test_threads_share_what_was_tuned_on_one(tmp_path):
+    """The first trial is the default schedule; here another one is made to win."""
+    b = GraphBuilder("wide")
+    graph = b.build(b.relu(b.matmul(b.input("x", (64, 32)), b.constant([[0.5] * 48] * 32))))
+    file = tmp_path / "tuning.db"
+    options = {"database": file, "runner": "local", "reformer": False, "threads": 3}
+    net = ago.optimize(graph, trials=2, **options)
+    x = np.random.default_rng(0).standard_normal((64, 32), np.float32)
+    np.testing.assert_array_equal(net(x), ago.optimize(graph)(x))
+    with Database(file) as database:
+        first, other = database.records()
+        database.revise([replace(first, seconds=2.0), replace(other, seconds=1.0)])
+    shared_by = Options(HOST, threads=3)
+    known = known_schedules(file, shared_by)
+    (shared,) = compile_graph(graph, shared_by, known=known.get).kernels
+    assert shared.function.parts
+    decided = dict(shared.trace.decisions)
+    assert {key: decided.get(key) for key in other.decisions} == dict(other.decisions)
 
 
 def test_an_executor_and_a_device_are_too_many(tmp_path):
