@@ -123,7 +123,7 @@ def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[st
     """The axes in front of `axis` that may stay outside the shared loop.
 
     Every producer moves with such an axis position by position: each run of the shared loop works
-    on a part of its own. No register tile takes its rows from it, which would be single ones then.
+    on a part of its own. No tile is along it, which would have single rows or single lanes then.
 
     Args:
         program: A naive program after `find_pieces`.
@@ -143,21 +143,26 @@ def _outer_axes(program: Program, pieces: tuple[Piece, ...], axis: str) -> tuple
             known = footprints(program, pieces, other.name, 1, ())
             if not all(_follows(program.stage(name), f) for name, f in known.items()):
                 break
-            if any(_takes_rows(program, piece, other.name, known) for piece in pieces):
+            if any(_is_tiled(program, piece, other.name, known) for piece in pieces):
                 break
         found.append(other.name)
     return tuple(found)
 
 
-def _takes_rows(program: Program, piece: Piece, axis: str, known: Mapping[str, Footprint]) -> bool:
-    """Whether a piece's register tiles have rows along what is, in the last piece, an axis."""
-    if piece.reduction is None:
-        return False
-    output, reduction = program.stage(piece.output), program.stage(piece.reduction)
-    part = roles(program, piece.output, piece.reduction, 1)
-    found = known.get(piece.output)
+def _is_tiled(program: Program, piece: Piece, axis: str, known: Mapping[str, Footprint]) -> bool:
+    """Whether a piece's tiles are along what is, in the last piece, an axis.
+
+    A register tile that takes its rows there needs them for an operand that they share.
+    """
+    output = program.stage(piece.output)
+    reduction = None if piece.reduction is None else program.stage(piece.reduction)
+    part, found = roles(program, piece.output, piece.reduction, 1), known.get(piece.output)
     own = axis if found is None else moving_axis(output, found)
-    return part is not None and part.row_axis == own and shares_operand(output, reduction, own)
+    if part is None or own is None:
+        return False
+    return own == part.tile_axis or (
+        own == part.row_axis and shares_operand(output, reduction, own)
+    )
 
 
 def _follows(stage: Stage, found: Footprint) -> bool:

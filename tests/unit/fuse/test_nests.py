@@ -9,7 +9,9 @@ from ago.frontend import GraphBuilder
 from ago.fuse import FusionPlan, Nest, Placement, fuse, rank_plans
 from ago.fuse.footprint import outer_axes
 from ago.fuse.pieces import find_pieces
+from ago.ir.lowering import lower_nodes
 from ago.ir.verify import verify
+from ago.pipeline import run_passes
 from ago.schedule.trace import Schedule
 from tests.support.fused import (
     AVX2,
@@ -67,6 +69,21 @@ def test_the_rows_of_register_tiles_stay_inside_a_nest():
     assert outer_axes(schedule.program, pieces, row) == (batch,)
     assert outer_axes(schedule.program, pieces, head) == (batch,)
     assert outer_axes(schedule.program, pieces, column) == (batch,)
+
+
+def test_the_lanes_of_register_tiles_stay_inside_a_nest():
+    b = GraphBuilder("scaled")
+    x = b.conv(b.input("x", (2, 8, 4, 3)), weights(8, 1, 1, 1), group=8, pads=(0, 0, 0, 1))
+    whole = run_passes(b.build(b.relu(x)), AVX2)
+    program = lower_nodes(whole, whole.nodes, whole.outputs, "scaled").program
+    pieces, ranking = ranked(program)
+    assert [a.name for a in program.stages[-1].axes] == ["n", "c", "y", "x"]
+    assert outer_axes(program, pieces, "y") == ("n",)
+    assert len(ranking.plans) > 1
+    for plan in ranking.plans:
+        made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: str(plan.plan)))
+        assert made.fusion.taken.plan == plan.plan
+        keeps_outputs(program, made.schedule.program)
 
 
 def test_no_nest_shares_the_axis_of_scalar_tiles():
@@ -166,9 +183,6 @@ def test_matrix_products_share_blocks_of_rows():
     x = b.input("x", (16, 8))
     y = b.relu(b.matmul(b.matmul(x, weights(8, 24)), weights(24, 8)))
     graph = b.build(y)
-    from ago.ir.lowering import lower_nodes
-    from ago.pipeline import run_passes
-
     whole = run_passes(graph, AVX2)
     program = lower_nodes(whole, whole.nodes, whole.outputs, "products").program
     _, ranking = ranked(program)
