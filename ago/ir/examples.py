@@ -62,6 +62,31 @@ def chain(m: int, n: int) -> Program:
     return Program.naive("chain", buffers, (double, clamp))
 
 
+def fork(m: int, n: int) -> Program:
+    """The naive program of `L = max(0, S)` and `R = S + x` with `S = 2 * x`: two results.
+
+    Args:
+        m: Rows.
+        n: Columns.
+
+    Returns:
+        A program whose loops are `i` and `j` of the stages `S`, `L` and `R`.
+    """
+    axes = (Axis("i", m), Axis("j", n))
+    at_s, at_l, at_r = ((var(f"{name}.i"), var(f"{name}.j")) for name in "SLR")
+    double = Stage("S", axes, "S", at_s, mul(Const(2.0), Load("x", at_s)))
+    clamp = Stage("L", axes, "L", at_l, Call("max", (Const(0.0), Load("S", at_l))))
+    total = Stage("R", axes, "R", at_r, add(Load("S", at_r), Load("x", at_r)))
+    shape = (m, n)
+    buffers = (
+        Buffer("x", shape, "input"),
+        Buffer("L", shape, "output"),
+        Buffer("R", shape, "output"),
+        Buffer("S", shape, "workspace"),
+    )
+    return Program.naive("fork", buffers, (double, clamp, total))
+
+
 def depthwise(height: int, width: int, channels: int, window: int) -> Program:
     """The naive program of a biased depthwise convolution without padding, as stage `D`.
 

@@ -45,6 +45,9 @@ REFUSALS: Mapping[str, str] = {
     "starts in front of its outermost loop",
     "no-region": "the region that the loop reads must be a box in the producer's axes",
     "order": "the producer must come before the loop it is computed at",
+    "not-independent": "a stage moves only past what neither uses what it writes nor writes "
+    "what it reads",
+    "not-alike": "each loop around the place must divide an axis of its own of the stage",
     "not-intermediate": "the buffer must be an intermediate one",
     "used-outside": "every access of the buffer must be inside the loop; a reduction starts in "
     "front of its outermost loop",

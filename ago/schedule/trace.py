@@ -24,6 +24,7 @@ from ago.schedule.cache_write import cache_write
 from ago.schedule.chooser import Chooser, Decision, DefaultChooser, Domain, Explain
 from ago.schedule.collapse import collapse
 from ago.schedule.compute_at import compute_at
+from ago.schedule.compute_with import compute_with
 from ago.schedule.decisions import Choice
 from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.divide_axis import divide_axis
@@ -58,6 +59,7 @@ PRIMITIVES: Mapping[str, Callable[..., Program]] = {
         cache_write,
         collapse,
         compute_at,
+        compute_with,
         decompose_reduction,
         divide_axis,
         fold_storage,

@@ -15,6 +15,7 @@ from tests.support.subgraphs import subgraphs
 
 MOVES = (
     "cache_read",
+    "compute_with",
     "decompose_reduction",
     "fuse_axes",
     "parallel",

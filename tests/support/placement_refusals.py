@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from ago.ir.examples import chain, matmul, smooth
+from ago.ir.examples import chain, fork, matmul, smooth
 from ago.ir.index import var
 from ago.ir.program import Program
 from ago.ir.value import Const, Load, Select, add, mul
 from ago.schedule.annotate import unroll, vectorize
 from ago.schedule.cache_read import cache_read
 from ago.schedule.compute_at import compute_at
+from ago.schedule.compute_with import compute_with
 from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.fuse_axes import fuse_axes
 from ago.schedule.parallel import parallel
+from ago.schedule.peel import partition_loop
 from ago.schedule.prefetch import prefetch
 from ago.schedule.reorder import reorder
 from ago.schedule.reverse_compute_at import reverse_compute_at
@@ -42,6 +44,8 @@ POOL = pool(5, 2, 3, 1)
 CONVOLUTION = convolution(5, 2, 3, 3, 1, 1, 1, 2, pad_stage=True)
 FUSED = compute_at(RELU, "C", "R.i")
 WINDOWS = compute_at(POOL, "E", "M.y")
+FORK = fork(4, 6)
+VECTOR_FORK = vectorize(FORK, "R.j")
 VECTOR = vectorize(RELU, "R.j")
 LANES = vectorize(reorder(MATMUL, ["C.k", "C.j"]), "C.j")
 PARTIAL = decompose_reduction(MATMUL, "C", "C.k")
@@ -124,6 +128,23 @@ def halves() -> Program:
     return Program.naive("halves", CHAIN.buffers, (*made, CHAIN.stage("R")))
 
 
+def overwritten() -> Program:
+    """`S` reads `A` upside down before `T` stores something else there, which `R` reads."""
+    i, j = var("S.i"), var("S.j")
+    at_a, at_t, at_r = ((var(f"{name}.i"), var(f"{name}.j")) for name in "ATR")
+    axes = {"i": 4, "j": 6}
+    stages = (
+        stage("A", axes, "A", Load("x", at_a)),
+        stage("S", axes, "S", Load("A", (3 - i, j))),
+        stage("T", axes, "A", mul(Const(2.0), Load("x", at_t))),
+        stage("R", axes, "R", Load("A", at_r)),
+    )
+    shape = (4, 6)
+    scopes = {"x": "input", "S": "output", "R": "output", "A": "workspace"}
+    made = buffers(**{name: (scope, shape) for name, scope in scopes.items()})
+    return Program.naive("overwritten", made, stages)
+
+
 def sliding() -> Program:
     """Each row of `S` reads rows of `P` that the rows before have computed."""
     program = compute_at(smooth(8, 4), "P", "S.y")
@@ -178,6 +199,21 @@ CASES = [
     Case("private-flow", partial(parallel, sliding(), "S.y"), "S.y"),
     Case("nested-parallel", partial(parallel, parallel(MATMUL, "C.i"), "C.j"), "C.j"),
     Case("nested-parallel", partial(parallel, parallel(MATMUL, "C.j"), "C.i"), "C.i"),
+    Case("unknown-stage", partial(compute_with, FORK, "Z", "R.i", ["i"])),
+    Case("unknown-loop", partial(compute_with, FORK, "L", "R.z", ["i"])),
+    Case("unknown-axis", partial(compute_with, FORK, "L", "R.i", ["z"])),
+    Case("stage-scheduled", partial(compute_with, split(FORK, "L.j", 2), "L", "R.i", ["i"])),
+    Case("many-writers", partial(compute_with, halves(), "S", "T.i", ["i"])),
+    Case("in-place", partial(compute_with, scan(), "S", "R.i", ["i"])),
+    Case("order", partial(compute_with, FORK, "R", "L.i", ["i"]), "L.i"),
+    Case("not-independent", partial(compute_with, FORK, "S", "R.i", ["i"]), "R.i"),
+    Case("not-independent", partial(compute_with, diamond(3, 4), "A", "R.i", ["i"]), "R.i"),
+    Case("not-independent", partial(compute_with, overwritten(), "S", "T.i", ["i"]), "T.i"),
+    Case("not-alike", partial(compute_with, FORK, "L", "R.j", ["i"])),
+    Case("not-alike", partial(compute_with, FORK, "L", "R.j", ["i", "i"])),
+    Case("not-alike", partial(compute_with, FORK, "L", "R.j", ["j", "i"])),
+    Case("not-alike", partial(compute_with, partition_loop(FORK, "R.i", 1, 3), "L", "R.i", ["i"])),
+    Case("inside-vector", partial(compute_with, VECTOR_FORK, "L", "R.j", ["i", "j"]), "R.j"),
     Case("not-intermediate", partial(set_scope, MATMUL, "C", "stack")),
     Case("not-intermediate", partial(transform_layout, MATMUL, "B", "k j -> j k")),
     Case("bad-scope", partial(set_scope, RELU, "C", "constant")),

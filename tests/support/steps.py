@@ -169,6 +169,15 @@ def _reverse_compute_at(draw: Draw, program: Program) -> tuple[object, ...]:
     return stage, _one(draw, homes or loop_names(program))
 
 
+def _compute_with(draw: Draw, program: Program) -> tuple[object, ...]:
+    stage = str(_one(draw, [s.name for s in program.stages[:-1]] or [program.stages[0].name]))
+    loop = str(_one(draw, loop_names(program)))
+    around = path_to(program.body, loop)
+    own = [a.name for a in program.stage(stage).axes if a.kind == "spatial"]
+    axes = own if draw(st.integers(0, 3)) else draw(st.permutations(own))
+    return stage, loop, tuple(axes[: len(around)])
+
+
 def _cache_read(draw: Draw, program: Program) -> tuple[object, ...]:
     stage = str(_stage(draw, program))
     read = {load.buffer for load, _ in leaf_loads(program.stage(stage).leaf())}
@@ -244,6 +253,7 @@ _ARGUMENTS: Mapping[str, Callable[[Draw, Program], tuple[object, ...]]] = {
     "cache_write": _only_stage,
     "collapse": _collapse,
     "compute_at": _compute_at,
+    "compute_with": _compute_with,
     "decompose_reduction": _stage_and_loop,
     "divide_axis": _divide_axis,
     "fold_storage": _fold_storage,
