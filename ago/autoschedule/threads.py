@@ -6,9 +6,12 @@ plays no role in the result: each element is computed in one part, in the order 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ago.errors import ScheduleError
 from ago.fuse.strips import MIN_STEPS, Cut, cut_steps
 from ago.ir.bounds import loop_ranges
+from ago.ir.index import as_index
 from ago.ir.nest import For, If, Stmt
 from ago.schedule.parallel import parallel
 from ago.schedule.trace import Schedule
@@ -51,20 +54,27 @@ def _try(schedule: Schedule, cut: Cut, threads: int) -> bool:
 def _cuts(nest: For) -> list[Cut]:
     """The serial loops of a nest with nothing beside them, outermost first."""
     found: list[Cut] = []
-    path: tuple[str, ...] = ()
+    loops: tuple[For, ...] = ()
     stmt: Stmt = nest
     while isinstance(stmt, For) and stmt.kind == "serial" and stmt.extent.is_constant:
-        path = (*path, stmt.name)
+        loops = (*loops, stmt)
         if stmt.extent.const > 1:
-            found.append(Cut(path, stmt.extent.const))
+            found.append(Cut(tuple(loop.name for loop in loops), _weights(stmt, loops[:-1])))
         if len(stmt.body) != 1:
             break
         (stmt,) = stmt.body
     return found
 
 
-def _steps(nest: For) -> int:
-    """Iterations of the innermost statements of a nest, at most."""
+def _weights(loop: For, outer: tuple[For, ...]) -> tuple[int, ...]:
+    """Innermost iterations in each iteration of a loop: tiles differ by a row or a vector."""
+    low, high = loop_ranges((*outer, loop))[loop.name]
+    single = (replace(loop, lo=as_index(n), hi=as_index(n + 1)) for n in range(low, high + 1))
+    return tuple(_steps(one, outer) for one in single)
+
+
+def _steps(nest: For, outer: tuple[For, ...] = ()) -> int:
+    """Iterations of the innermost statements of a nest, at most, in one of the loops around it."""
     total = 0
 
     def count(stmt: Stmt, times: int, loops: tuple[For, ...]) -> None:
@@ -81,5 +91,5 @@ def _steps(nest: For) -> int:
             case _:
                 total += times
 
-    count(nest, 1, ())
+    count(nest, 1, outer)
     return total

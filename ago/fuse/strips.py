@@ -30,22 +30,24 @@ class Cut:
 
     Attributes:
         path: The loops outside it, and it, outermost first.
-        extent: Its iterations.
+        weights: What each of its iterations has to do; only their ratios count.
         again: Of a nest's work, the share that each strip but the first repeats.
     """
 
     path: tuple[str, ...]
-    extent: int
+    weights: tuple[int, ...]
     again: float = 0.0
 
-    def share(self, threads: int) -> float:
-        """How much of the threads' time is used: 1 where each gets as many iterations."""
-        return self.extent / (threads * math.ceil(self.extent / threads))
+    def chunk(self, threads: int) -> int:
+        """How many iterations a thread takes."""
+        return math.ceil(len(self.weights) / threads)
 
     def waste(self, threads: int) -> float:
         """What threads do beyond one's work, idle time included, as a share of that work."""
-        strips = math.ceil(self.extent / math.ceil(self.extent / threads))
-        return (1.0 + self.again * (strips - 1)) / self.share(threads) - 1.0
+        chunk, total = self.chunk(threads), sum(self.weights)
+        strips = [self.weights[n : n + chunk] for n in range(0, len(self.weights), chunk)]
+        longest = max(map(sum, strips))
+        return (1.0 + self.again * (len(strips) - 1)) * threads * longest / total - 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def nest_cuts(
     for name, extent, again in [*extents, (loop, iterations, rows / work)]:
         path = (*path, name)
         if extent > 1:
-            cuts.append(Cut(path, extent, again))
+            cuts.append(Cut(path, (1,) * extent, again))
     return cuts
 
 
@@ -124,10 +126,10 @@ def cut_steps(cut: Cut, threads: int) -> tuple[list[Step], Strips]:
         The primitives with their arguments, and the loops that they make.
     """
     *outside, loop = cut.path
-    chunk = math.ceil(cut.extent / threads)
+    chunk = cut.chunk(threads)
     strips, steps = Strips(loop, None), list[Step]()
     if chunk > 1:
-        tail = "exact" if cut.extent % chunk == 0 else "guard"
+        tail = "exact" if len(cut.weights) % chunk == 0 else "guard"
         steps.append((split, (loop, chunk, tail)))
         strips = Strips(f"{loop}.0", f"{loop}.1")
     if outside:

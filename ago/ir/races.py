@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ago.ir.bounds import Bounds, bounds_of, extremes, loop_ranges
-from ago.ir.index import FloorDiv, Index, Mod, substitute, var, variables
+from ago.ir.index import FloorDiv, Index, Mod, as_index, substitute, var, variables
 from ago.ir.interned import KEPT
 from ago.ir.nest import Buffer, For, If, Leaf, Prefetch, Reduce, Stmt, Update
 from ago.ir.proofs import never_negative_within
@@ -19,6 +19,10 @@ from ago.ir.value import loads
 
 Span = tuple[Index, Index]
 """The smallest and the largest value of an index in one iteration."""
+
+
+_SHORT = 64
+"""Most iterations of a loop that are told apart in a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +128,27 @@ def _are_ordered(loop: str, bounds: Bounds, spans: tuple[Span, ...]) -> bool:
     nexts = [(substitute(low, step), substitute(high, step)) for low, high in spans]
 
     def before(gaps: Iterator[Index]) -> bool:
-        return all(never_negative_within(gap - 1, bounds) for gap in gaps)
+        return all(_exceeds_zero(gap, loop, bounds) for gap in gaps)
 
     return before(low - high for low, _ in nexts for _, high in spans) or before(
         low - high for low, _ in spans for _, high in nexts
+    )
+
+
+def _exceeds_zero(gap: Index, loop: str, bounds: Bounds) -> bool:
+    """Whether an index is at least 1 in each iteration of a loop but the last.
+
+    Where a loop is short, as over the parts that threads take, its iterations are told apart: tiles
+    at the end of a range, which overlap, do so in the last part only.
+    """
+    if never_negative_within(gap - 1, bounds):
+        return True
+    low, end = next((low, end) for name, low, end in bounds if name == loop)
+    if not (end - low).is_constant or not low.is_constant or (end - low).const > _SHORT:
+        return False
+    return all(
+        never_negative_within(substitute(gap, {loop: as_index(n)}) - 1, bounds)
+        for n in range(low.const, end.const - 1)
     )
 
 

@@ -86,10 +86,11 @@ def test_batches_are_shared_rather_than_rows() -> None:
 
 
 def test_the_cut_that_wastes_least() -> None:
-    rows, blocks = Cut(("y",), 7), Cut(("y", "c"), 60)
+    rows, blocks = Cut(("y",), (1,) * 7), Cut(("y", "c"), (1,) * 60)
     assert best_cut((rows, blocks), 2) is blocks
     assert best_cut((rows, blocks), 7) is rows
-    even, halo = Cut(("y",), 56), Cut(("y",), 56, again=2 / 56)
+    even, halo = Cut(("y",), (1,) * 56), Cut(("y",), (1,) * 56, again=2 / 56)
     assert even.waste(2) == 0
     assert halo.waste(2) == pytest.approx(2 / 56)
     assert halo.waste(4) == pytest.approx(3 * 2 / 56)
+    assert Cut(("x",), (4, 3, 3, 3)).waste(2) == pytest.approx(1 / 13)
