@@ -2,12 +2,13 @@
  * Functions of float32 numbers and vectors for generated code, without libm and libc.
  *
  *   ago_exp_f32(x), ago_exp_avx2(v), ago_exp_avx512(v), ago_exp_neon(v), and likewise
- *   exp2 decay log sigmoid silu tanh erf      written once for all, in ago_math_kernels.h
+ *   exp2 decay log sigmoid silu tanh erf gelu written once for all, in ago_math_kernels.h
  *   sin cos tan asin acos atan sinh cosh asinh acosh atanh pow
  *                                  in float64, lane by lane, in ago_math_double.h
  *
  * Errors, in units in the last place of the float32 result, over all 2^32 arguments (of pow: a sample):
- * at most 2 for exp and exp2, 4 for decay, log, sigmoid, silu, tanh and erf, 1 for the float64 ones.
+ * at most 2 for exp and exp2, 4 for log, sigmoid, tanh and erf, 8 for decay and silu, 1 for the float64 ones;
+ * of gelu, 8 units of the argument. decay takes arguments up to 88.
  * Infinities, NaN, signed zeros and denormals, as arguments and as results, are as IEEE 754 and C99's Annex F
  * have them. Coefficients are minimax fits, re-derived by tools/fit_vector_math.py.
  *

@@ -86,8 +86,14 @@ def over_root(function: Function, at_zero: float) -> Function:
     return quotient
 
 
+def normal_tail(x: Points) -> Points:
+    """The normal distribution of `-x`."""
+    return 0.5 * np.vectorize(math.erfc, otypes=[np.float64])(x / math.sqrt(2))
+
+
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _LN2 = math.log(2)
+_POWER = 8
 _HALF_LN2 = 0.501 * _LN2
 _QUARTER_PI_SQUARED = (math.pi / 4 * 1.001) ** 2
 _ROOT_TWO_RATIO = (math.sqrt(2) - 1) / (math.sqrt(2) + 1)
@@ -139,6 +145,14 @@ FITS = (
     ),
     # erf(x) = p(x - 2.84); beyond 3.92 it rounds to 1
     Fit("erf_tail", lambda w: _erf(w + 2.84), constant, (-1.09, 1.08), 10),
+    # P(-x) = p(x)^-8, the normal distribution
+    Fit(
+        "gelu",
+        lambda x: normal_tail(x) ** (-1 / _POWER),
+        lambda x: _POWER * normal_tail(x) ** (1 + 1 / _POWER),
+        (0.0, 5.6),
+        8,
+    ),
     # e^r = p(r)
     Fit("exp64", np.exp, lambda r: np.exp(-r), (-_HALF_LN2, _HALF_LN2), 9, single=False),
     # log((1 + s) / (1 - s)) = s p(s^2)

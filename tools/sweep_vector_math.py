@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from ago.codegen.real_functions import ERRORS, MOST, OF_ARGUMENT
 from ago.ir.functions import REAL_FUNCTIONS
 from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import find_toolchain
@@ -27,30 +28,21 @@ from ago.target import TARGETS
 
 Reference = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
-REFERENCES: dict[str, tuple[Reference, float]] = {
-    # name: (meaning in float64, bound of the error in ULP)
-    "exp": (np.exp, 2.0),
-    "exp2": (np.exp2, 2.0),
-    "decay": (REAL_FUNCTIONS["decay"], 4.0),
-    "log": (np.log, 4.0),
-    "sigmoid": (special.expit, 4.0),
-    "silu": (REAL_FUNCTIONS["silu"], 4.0),
-    "tanh": (np.tanh, 4.0),
-    "erf": (special.erf, 4.0),
-    "sin": (np.sin, 1.0),
-    "cos": (np.cos, 1.0),
-    "tan": (np.tan, 1.0),
-    "asin": (np.arcsin, 1.0),
-    "acos": (np.arccos, 1.0),
-    "atan": (np.arctan, 1.0),
-    "sinh": (np.sinh, 1.0),
-    "cosh": (np.cosh, 1.0),
-    "asinh": (np.arcsinh, 1.0),
-    "acosh": (np.arccosh, 1.0),
-    "atanh": (np.arctanh, 1.0),
+MEANINGS: dict[str, Reference] = {
+    **{name: REAL_FUNCTIONS[name] for name in ERRORS if name in REAL_FUNCTIONS},
+    "sigmoid": special.expit,
+    "erf": special.erf,
+    "gelu": lambda x: x * special.ndtr(x),
 }
+"""Functions of one argument, in float64."""
 
-PAIRS = {"pow": (np.power, 1.0)}
+REFERENCES: dict[str, tuple[Reference, float]] = {
+    name: (meaning, ERRORS[name]) for name, meaning in MEANINGS.items()
+}
+"""Their meanings with the bounds of their errors in ULP."""
+
+PAIRS = {"pow": (np.power, ERRORS["pow"])}
+"""Those of two arguments."""
 
 LAYERS = {"f32": ("float", 1), "avx2": ("__m256", 8), "avx512": ("__m512", 16)}
 """C type and lanes of the layers that an x86 machine may have."""
@@ -119,11 +111,13 @@ def aligned(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float32]:
 
 
 def errors(
-    result: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]
+    result: npt.NDArray[np.float32],
+    wanted: npt.NDArray[np.float64],
+    of: npt.NDArray[np.float64] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Distance in ULP; infinite where a special value is wrong."""
+    """Distance in ULP, of the result or of others; infinite where a special value is wrong."""
     with np.errstate(all="ignore"):
-        size = np.clip(np.abs(wanted), 2.0**-126, _LARGEST)
+        size = np.clip(np.abs(wanted if of is None else of), 2.0**-126, _LARGEST)
         unit = 2.0 ** (np.floor(np.log2(size)) - 23)
         single = wanted.astype(np.float32)
         # the next float beyond the largest stands for infinity
@@ -144,13 +138,22 @@ def chunks(every: int, offset: int = 0) -> Iterator[npt.NDArray[np.float32]]:
         yield aligned(bits.astype(np.uint32))
 
 
+def errors_at(
+    library: ctypes.CDLL, name: str, x: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    """Errors of a function in ULP; 0 where it does not have to be right."""
+    with np.errstate(all="ignore"):
+        arguments = x.astype(np.float64)
+        wanted = REFERENCES[name][0](arguments)
+    found = errors(call(library, name, x, x), wanted, arguments if name in OF_ARGUMENT else None)
+    return np.where(arguments > MOST.get(name, np.inf), 0.0, found)
+
+
 def sweep(library: ctypes.CDLL, name: str, every: int) -> Worst:
     """The largest error of a function over every k-th argument."""
     worst = Worst(0.0, ())
     for x in chunks(every):
-        with np.errstate(all="ignore"):
-            wanted = REFERENCES[name][0](x.astype(np.float64))
-        found = errors(call(library, name, x, x), wanted)
+        found = errors_at(library, name, x)
         at = int(np.argmax(found))
         if found[at] > worst.ulp:
             worst = Worst(float(found[at]), (float(x[at]),))

@@ -7,6 +7,7 @@ and knows no instruction set.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -38,6 +39,8 @@ class Row:
         makes_mask: Whether the result is a mask.
         ulp: Largest distance from the meaning, in units in the last place; infinities, NaN and the
             sign of zero are always right.
+        of_argument: Whether these are units of the first operand instead of the result.
+        most: The largest first operand that it has to be right for.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Row:
     latency: Latency
     makes_mask: bool = False
     ulp: float = 0.0
+    of_argument: bool = False
+    most: float = math.inf
 
     def c(self, *operands: str) -> str:
         """The C expression on these operands."""

@@ -6,6 +6,7 @@ names; generated code includes the header only where a row is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -19,11 +20,18 @@ MathLayer = Literal["f32", "avx2", "avx512", "neon"]
 
 ERRORS: Mapping[str, float] = {
     **dict.fromkeys(("exp", "exp2"), 2.0),
-    **dict.fromkeys(("decay", "log", "sigmoid", "silu", "tanh", "erf"), 4.0),
+    **dict.fromkeys(("log", "sigmoid", "tanh", "erf"), 4.0),
+    **dict.fromkeys(("decay", "silu", "gelu"), 8.0),
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan"), 1.0),
     **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "pow"), 1.0),
 }
 """The functions of the header, with their largest errors in units in the last place."""
+
+OF_ARGUMENT = frozenset({"gelu"})
+"""The functions whose errors are in units of their argument."""
+
+MOST: Mapping[str, float] = {"decay": 0.0}
+"""Largest argument of functions that do not have to be right for all."""
 
 _INCLUDE = '#include "ago_math.h"\n'
 
@@ -40,7 +48,16 @@ def real_rows(layer: MathLayer) -> dict[str, Row]:
         operands, meaning = (2, np.power) if name == "pow" else (1, REAL_FUNCTIONS[name])
         arguments = ", ".join(f"{{{k}}}" for k in range(operands))
         template = f"ago_{name}_{layer}({arguments})"
-        rows[name] = Row(name, template, operand * operands, _single(meaning), "library", ulp=ulp)
+        rows[name] = Row(
+            name,
+            template,
+            operand * operands,
+            _single(meaning),
+            "library",
+            ulp=ulp,
+            of_argument=name in OF_ARGUMENT,
+            most=MOST.get(name, math.inf),
+        )
     return rows
 
 

@@ -156,6 +156,7 @@ def _same_width(dtype: str) -> frozenset[str]:
 
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def _sigmoid(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -164,7 +165,13 @@ def _sigmoid(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _decay(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    result: npt.NDArray[np.float64] = np.exp(np.where(x > 0, 0.0, x))
+    """`e^x`, where a power that rounds to 2^-127 or less on a logarithmic scale is 0."""
+    result: npt.NDArray[np.float64] = np.where(np.rint(_LOG2_E * x) < -126, 0.0, np.exp(x))
+    return result
+
+
+def _gelu(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    result: npt.NDArray[np.float64] = 0.5 * x * _erfc(-math.sqrt(0.5) * x)
     return result
 
 
@@ -202,10 +209,12 @@ REAL_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "erf": _erf,
     "sigmoid": _sigmoid,
     "silu": _silu,
+    "gelu": _gelu,
 }
 """Functions of one real number, on float64 arrays; a float32 result is the nearest to theirs.
 
-`decay(x)` is `e^min(x, 0)`, and `silu(x)` is `x * sigmoid(x)`, but -0 below -88.37.
+`decay(x)` is `e^x`, but 0 below -87.68, and has to hold only where `x` is not above 0; `silu(x)` is
+`x * sigmoid(x)`, but -0 below -88.37; `gelu(x)` is `x` times the normal distribution of `x`.
 """
 
 ROUNDING = ("sqrt", "floor", "ceil", "round")

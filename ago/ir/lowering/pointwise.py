@@ -175,12 +175,11 @@ def _mish(node: Node, operands: list[Value]) -> Value:
 
 def _gelu(node: Node, operands: list[Value]) -> Value:
     (x,) = operands
-    if read_str(node.attrs, "approximate") == "tanh":
-        cube = _call("mul", _call("mul", x, x), x)
-        inner = _call("add", x, _call("mul", 0.044715, cube))
-        share = _call("tanh", _call("mul", math.sqrt(2.0 / math.pi), inner))
-    else:
-        share = _call("erf", _call("mul", x, math.sqrt(0.5)))
+    if read_str(node.attrs, "approximate") == "none":
+        return _call("gelu", x)
+    cube = _call("mul", _call("mul", x, x), x)
+    inner = _call("add", x, _call("mul", 0.044715, cube))
+    share = _call("tanh", _call("mul", math.sqrt(2.0 / math.pi), inner))
     return _call("mul", _call("mul", 0.5, x), _call("add", 1.0, share))
 
 
