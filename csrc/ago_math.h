@@ -20,6 +20,9 @@
  *   ago_fma_S(a, b, c)        a * b + c, rounded once
  *   ago_lesser_S(a, b), ago_greater_S(a, b)              where a or b is NaN: b, or NaN
  *   ago_choose_S(mask, a, b)  a where the comparison `mask` holds, else b
+ *   ago_fixed_S(c)            ago_splat_S(c), kept in a register
+ *   AGO_FACTORS, ago_factors_S(a, b, c, d), AGO_FACTOR_FMA(x, k, i, c)
+ *                             four floats, the type of such a set, and x * k[i] + c for a literal i
  *   AGO_OVERWRITES_ADDEND   whether ago_fma_S overwrites c, so that one that is needed again is copied
  *   ago_scale_S(y, t)         y * 2^n for the integer n = t - AGO_EXP_MAGIC in [-150, 128]
  *

@@ -49,6 +49,7 @@ AGO_INLINE __m256 ago_scale_avx2(__m256 y, __m256 t) {
     return y * (__m256)(low << 23) * (__m256)(high << 23);
 }
 
+#include "ago_math_factors.h"
 #include "ago_math_kernels.h"
 #include "ago_math_lanes.h"
 
@@ -57,3 +58,5 @@ AGO_INLINE __m256 ago_scale_avx2(__m256 y, __m256 t) {
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
 #undef AGO_OVERWRITES_ADDEND
+#undef AGO_FACTORS
+#undef AGO_FACTOR_FMA

@@ -47,6 +47,7 @@ AGO_INLINE __m512 ago_scale_avx512(__m512 y, __m512 t) {
     return _mm512_scalef_ps(y, t - _mm512_set1_ps(AGO_EXP_MAGIC));
 }
 
+#include "ago_math_factors.h"
 #include "ago_math_kernels.h"
 #include "ago_math_lanes.h"
 
@@ -55,3 +56,5 @@ AGO_INLINE __m512 ago_scale_avx512(__m512 y, __m512 t) {
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
 #undef AGO_OVERWRITES_ADDEND
+#undef AGO_FACTORS
+#undef AGO_FACTOR_FMA

@@ -52,16 +52,20 @@ AGO_INLINE AGO_FLOATS AGO_FN(exp2)(AGO_FLOATS x) {
     return AGO_FN(scale)(p, t);
 }
 
+/* Two of the factors that exp_near takes, the last ones. */
+#define AGO_EXP_FACTORS 0x1.2ab8c4p+0f, 0x1.1061bep-7f
+
 /* e^r for |r| <= 0.347, to 2^-23.1: 1 + r + r^2 q(r) for a cubic q. Where the addend of a multiply-add is
  * overwritten, a constant one costs a copy: there q is a product of factors whose sums begin with r or r^2. */
-AGO_INLINE AGO_FLOATS AGO_FN(exp_near)(AGO_FLOATS r) {
+AGO_INLINE AGO_FLOATS AGO_FN(exp_near)(AGO_FLOATS r, AGO_FACTORS k) {
 #if AGO_OVERWRITES_ADDEND
     const AGO_FLOATS square = r * r;
-    const AGO_FLOATS linear = r + AGO_FN(splat)(0x1.efb3e2p+1f);
-    const AGO_FLOATS rest = AGO_FN(fma)(r, AGO_FN(splat)(0x1.2ab8c4p+0f), square + AGO_FN(splat)(0x1.f1051cp+3f));
+    const AGO_FLOATS linear = r + AGO_FN(fixed)(0x1.efb3e2p+1f);
+    const AGO_FLOATS rest = AGO_FACTOR_FMA(r, k, 2, square + AGO_FN(fixed)(0x1.f1051cp+3f));
     const AGO_FLOATS factors = square * linear * rest;
-    return AGO_FN(fma)(factors, AGO_FN(splat)(0x1.1061bep-7f), r + AGO_FN(splat)(1.0f));
+    return AGO_FACTOR_FMA(factors, k, 3, r + AGO_FN(splat)(1.0f));
 #else
+    (void)k;
     AGO_FLOATS p = AGO_FN(splat)(0x1.1063b6p-7f);
     p = AGO_STEP(p, r, 0x1.572becp-5f);
     p = AGO_STEP(p, r, 0x1.5557bp-3f);
@@ -74,22 +78,24 @@ AGO_INLINE AGO_FLOATS AGO_FN(exp_near)(AGO_FLOATS r) {
 /* e^x for x <= 88; 0 below -87.68, where n is -127, of which no bit is left in the exponent. The rounding of
  * ln 2 to one float puts e^x wrong by n 2^-29. */
 AGO_INLINE AGO_FLOATS AGO_FN(decay)(AGO_FLOATS x) {
-    x = AGO_FN(greater)(AGO_FN(splat)(-88.0f), x);
-    const AGO_FLOATS t = AGO_STEP(x, AGO_FN(splat)(0x1.715476p+0f), AGO_SMALL_MAGIC);
-    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_SMALL_MAGIC);
-    const AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e43p-1f), x);
-    return AGO_FN(exp_near)(r) * AGO_FN(floats)(AGO_FN(bits)(t) << 23);
+    const AGO_FACTORS k = AGO_FN(factors)(0x1.715476p+0f, -0x1.62e43p-1f, AGO_EXP_FACTORS);
+    const AGO_FLOATS magic = AGO_FN(fixed)(AGO_SMALL_MAGIC);
+    x = AGO_FN(greater)(AGO_FN(fixed)(-88.0f), x);
+    const AGO_FLOATS t = AGO_FACTOR_FMA(x, k, 0, magic);
+    const AGO_FLOATS r = AGO_FACTOR_FMA(t - magic, k, 1, x);
+    return AGO_FN(exp_near)(r, k) * AGO_FN(floats)(AGO_FN(bits)(t) << 23);
 }
 
 /* x / (1 + z) for z = e^-x, which is infinite where it would be 2^128 and more: the result is then -0. Above
  * 87 z changes nothing. */
 AGO_INLINE AGO_FLOATS AGO_FN(silu)(AGO_FLOATS x) {
+    const AGO_FACTORS k = AGO_FN(factors)(-0x1.715476p+0f, 0x1.62e43p-1f, AGO_EXP_FACTORS);
+    const AGO_FLOATS magic = AGO_FN(fixed)(AGO_SMALL_MAGIC);
     const AGO_FLOATS w = AGO_FN(greater)(AGO_FN(splat)(-88.5f), AGO_FN(lesser)(AGO_FN(splat)(87.0f), x));
-    const AGO_FLOATS t = AGO_STEP(w, AGO_FN(splat)(-0x1.715476p+0f), AGO_SMALL_MAGIC);
-    const AGO_FLOATS n = t - AGO_FN(splat)(AGO_SMALL_MAGIC);
-    const AGO_FLOATS r = -AGO_FN(fma)(n, AGO_FN(splat)(0x1.62e43p-1f), w);
+    const AGO_FLOATS t = AGO_FACTOR_FMA(w, k, 0, magic);
+    const AGO_FLOATS r = -AGO_FACTOR_FMA(t - magic, k, 1, w);
     const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
-    return x / AGO_FN(fma)(AGO_FN(exp_near)(r), power, AGO_FN(splat)(1.0f));
+    return x / AGO_FN(fma)(AGO_FN(exp_near)(r, k), power, AGO_FN(splat)(1.0f));
 }
 
 /* 1 / (1 + e^-x), from z = e^-|x| <= 1 so that nothing overflows and small results keep their digits. The
@@ -101,7 +107,8 @@ AGO_INLINE AGO_FLOATS AGO_FN(sigmoid)(AGO_FLOATS x) {
     AGO_FLOATS r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.62e4p-1f), low);
     r = AGO_FN(fma)(n, AGO_FN(splat)(-0x1.7f7d1cp-20f), r);
     const AGO_FLOATS power = AGO_FN(floats)(AGO_FN(bits)(t) << 23);
-    const AGO_FLOATS z = AGO_FN(exp_near)(r) * power * AGO_FN(splat)(0x1p-64f);
+    const AGO_FLOATS near = AGO_FN(exp_near)(r, AGO_FN(factors)(0.0f, 0.0f, AGO_EXP_FACTORS));
+    const AGO_FLOATS z = near * power * AGO_FN(splat)(0x1p-64f);
     const AGO_FLOATS one = AGO_FN(splat)(1.0f);
     return AGO_FN(choose)(x < AGO_FN(splat)(0.0f), z, one) / (one + z);
 }
@@ -200,3 +207,4 @@ AGO_INLINE AGO_FLOATS AGO_FN(gelu)(AGO_FLOATS x) {
 }
 
 #undef AGO_STEP
+#undef AGO_EXP_FACTORS

@@ -29,6 +29,21 @@ AGO_INLINE float32x4_t ago_fma_neon(float32x4_t a, float32x4_t b, float32x4_t c)
     return vfmaq_f32(c, a, b);
 }
 
+#define AGO_FACTORS float32x4_t
+#define AGO_FACTOR_FMA(x, k, i, c) vfmaq_laneq_f32(c, x, k, i)
+
+AGO_INLINE float32x4_t ago_factors_neon(float a, float b, float c, float d) {
+    float32x4_t k = {a, b, c, d};
+    __asm__("" : "+w"(k)); /* a register instead of the four that compilers make of known lanes */
+    return k;
+}
+
+AGO_INLINE float32x4_t ago_fixed_neon(float c) {
+    float32x4_t v = vdupq_n_f32(c);
+    __asm__("" : "+w"(v)); /* in front of a loop, where compilers would copy a known number in each turn */
+    return v;
+}
+
 AGO_INLINE float32x4_t ago_lesser_neon(float32x4_t a, float32x4_t b) {
     return vminq_f32(a, b);
 }
@@ -55,3 +70,5 @@ AGO_INLINE float32x4_t ago_scale_neon(float32x4_t y, float32x4_t t) {
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
 #undef AGO_OVERWRITES_ADDEND
+#undef AGO_FACTORS
+#undef AGO_FACTOR_FMA

@@ -53,6 +53,7 @@ AGO_INLINE float ago_scale_f32(float y, float t) {
     return y * ago_floats_f32(low << 23) * ago_floats_f32(high << 23);
 }
 
+#include "ago_math_factors.h"
 #include "ago_math_kernels.h"
 
 #include "ago_math_double.h"
@@ -62,3 +63,5 @@ AGO_INLINE float ago_scale_f32(float y, float t) {
 #undef AGO_SIGNED
 #undef AGO_UNSIGNED
 #undef AGO_OVERWRITES_ADDEND
+#undef AGO_FACTORS
+#undef AGO_FACTOR_FMA
