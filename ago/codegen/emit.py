@@ -18,7 +18,7 @@ from ago.codegen.intrinsics import Intrinsics
 from ago.codegen.invariants import keep_loads
 from ago.codegen.lane_form import use_lanes
 from ago.codegen.order import reorder
-from ago.codegen.parts import find_phases
+from ago.codegen.parts import count_parts, find_phases
 from ago.codegen.print_tree import print_tree
 from ago.codegen.resolve import resolve
 from ago.codegen.select import select
@@ -50,8 +50,8 @@ class Function:
         helpers: Names of helper functions it calls.
         key: Equal for functions that differ in names and comments only.
         file: Name, without ending, of the file of `csrc/extern` that it calls; mostly none.
-        parts: Where threads share it, the number of parts of each phase; its last argument is then
-            the number of a part.
+        parts: Where threads share it, how many of its parts may run at once, each time; its last
+            argument is then the number of a part.
     """
 
     name: str
@@ -166,7 +166,7 @@ def emit_function(program: Program, target: Target, intrinsics: Intrinsics) -> F
         text,
         helpers,
         key,
-        parts=tuple(phase.count for phase in phases),
+        parts=count_parts(phases),
     )
 
 

@@ -2,11 +2,13 @@
 
 Read `Phase` and `find_phases` first. A function whose nests are parallel takes the number of a part
 and computes that part alone. Parts are numbered in order of phases; parts of one phase may run at
-the same time, and a phase begins when the one before it has ended.
+the same time, and a phase begins when the one before it has ended. Phases that have nothing to do
+with each other run side by side: `count_parts` says how many parts there are before threads meet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ago.codegen.tree import (
@@ -32,12 +34,15 @@ class Phase:
         first: Number of its first part.
         count: How many parts it has; 1 if it is serial.
         start: First iteration of its parallel loop; None if it is serial.
+        joins: Whether its parts may run beside those of the phase before it, and beside those that
+            that one joins.
     """
 
     pieces: tuple[Piece, ...]
     first: int
     count: int
     start: int | None
+    joins: bool = False
 
 
 def find_phases(
@@ -60,12 +65,68 @@ def find_phases(
     if not any(_is_parallel(group[0]) for group in groups) or _share(groups, pointers, private):
         return ()
     phases: list[Phase] = []
-    first = 0
+    first, beside = 0, _Touched(frozenset(), frozenset())
     for group in groups:
         start, count = _range(group) if _is_parallel(group[0]) else (None, 1)
-        phases.append(Phase(tuple(group), first, count, start))
+        own = _touched(group, pointers)
+        joins = bool(phases) and own.is_apart(beside)
+        beside = own.with_(beside) if joins else own
+        phases.append(Phase(tuple(group), first, count, start, joins))
         first += count
     return tuple(phases)
+
+
+def count_parts(phases: Sequence[Phase]) -> tuple[int, ...]:
+    """How many parts run at once, for each time that threads have to meet.
+
+    Args:
+        phases: Given by `find_phases`.
+    """
+    counts: list[int] = []
+    for phase in phases:
+        if phase.joins:
+            counts[-1] += phase.count
+        else:
+            counts.append(phase.count)
+    return tuple(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """The buffers that some pieces read and those that they write."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+
+    def is_apart(self, other: _Touched) -> bool:
+        """Whether neither writes what the other one touches."""
+        return self.writes.isdisjoint(other.reads | other.writes) and self.reads.isdisjoint(
+            other.writes
+        )
+
+    def with_(self, other: _Touched) -> _Touched:
+        """Both together."""
+        return _Touched(self.reads | other.reads, self.writes | other.writes)
+
+
+def _touched(pieces: Iterable[Piece], pointers: tuple[Pointer, ...]) -> _Touched:
+    """The buffers that pieces touch; hints do not count."""
+    touched = _Touched(frozenset(), frozenset())
+    for piece in pieces:
+        if isinstance(piece, Block):
+            loads = [n for n in piece.nodes if isinstance(n, Load | Broadcast)]
+            stores = [a for a in piece.actions if isinstance(a, Write)]
+            own = _Touched(_buffers(loads, pointers), _buffers(stores, pointers))
+        else:
+            own = _touched(piece.body, pointers)
+        touched = touched.with_(own)
+    return touched
+
+
+def _buffers(
+    accesses: Iterable[Load | Broadcast | Write], pointers: tuple[Pointer, ...]
+) -> frozenset[str]:
+    return frozenset(pointers[access.pointer].buffer for access in accesses)
 
 
 def _is_parallel(piece: Piece) -> bool:

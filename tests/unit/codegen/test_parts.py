@@ -11,6 +11,7 @@ from ago.backends import INTRINSICS
 from ago.codegen.emit import emit_function
 from ago.codegen.entry import Step, entry_text, has_parts
 from ago.codegen.header import ModelInterface
+from ago.ir.define import define
 from ago.ir.examples import chain, matmul
 from ago.ir.nest import Buffer
 from ago.schedule.annotate import vectorize
@@ -50,6 +51,32 @@ def test_serial_nests_are_a_phase_of_one_part():
     assert parts_of(parallel(matmul(4, 16, 5, relu=True), "R.i")) == (1, 4)
 
 
+def side_by_side(rows: int):
+    """Two products that have nothing to do with each other, and their sum."""
+    program = define(
+        "A[i, j] += X[i, k] * V[k, j]; B[i, j] += X[i, k] * W[k, j]; R[i, j] = A[i, j] + B[i, j]",
+        {"X": (rows, 5), "V": (5, 8), "W": (5, 8)},
+    )
+    for stage in "ABR":
+        program = parallel(split(program, f"{stage}.i", 4, "guard"), f"{stage}.i.0")
+    return program
+
+
+def test_nests_that_have_nothing_to_do_with_each_other_run_side_by_side():
+    assert parts_of(side_by_side(16)) == (8, 4)
+    assert parts_of(side_by_side(7)) == (4, 2)
+
+
+def test_a_nest_that_overwrites_what_another_one_reads_comes_after_it():
+    """By the elements that both touch, not by who computes them."""
+    program = define("A[i, j] = 2 * X[i, j]; R[i, j] = A[i, j] + 1", {"X": (4, 6)})
+    for stage in "AR":
+        program = parallel(program, f"{stage}.i")
+    assert parts_of(program) == (4, 4)
+    again = parallel(define("A[i, j] = 2 * X[i, j]; R[i, j] = 3 * X[i, j]", {"X": (4, 6)}), "A.i")
+    assert parts_of(parallel(again, "R.i")) == (8,)
+
+
 def test_a_loop_that_is_cut_stays_one_phase():
     program = split(chain(2, 21), "R.i", 1)
     program = split(program, "R.j", 8, "guard")
@@ -72,7 +99,7 @@ def test_what_phases_share_on_the_stack_keeps_them_together():
 
 @pytest.mark.parametrize("target", HOST_TARGETS)
 def test_the_parts_compute_what_the_naive_program_does(target):
-    programs = [two_phases(rows) for rows in (1, 2, 7, 16)]
+    programs = [make(rows) for rows in (1, 2, 7, 16) for make in (two_phases, side_by_side)]
     cases = [(program, integers(program)) for program in programs]
     found = run_compiled(cases, target)
     for (program, arrays), result in zip(cases, found, strict=True):
