@@ -39,6 +39,17 @@ def graph() -> Graph:
     return b.build(b.apply("Softmax", y, axes=(1,)), y)
 
 
+def strips_graph() -> Graph:
+    """A convolution and a pool whose rows threads share in strips, each with a ring of its own."""
+    rng = np.random.default_rng(0)
+    b = GraphBuilder(NAME)
+    filters = rng.standard_normal((32, 3, 3, 3)).astype(np.float32)
+    x = b.max_pool(b.relu(b.conv(b.input("image", (1, 3, 97, 97)), filters)), 3, strides=2)
+    y = b.conv(x, rng.standard_normal((16, 32, 1, 1)).astype(np.float32))
+    mean = b.global_average_pool(b.relu(y))
+    return b.build(mean, b.relu(mean))
+
+
 def odd_graph() -> Graph:
     """Bools, integers, names that are words of C++, no weights."""
     b = GraphBuilder("namespace")

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ago.options import Options
+from ago.pipeline import compile_graph
+from ago.runtime.export import export_artifact
+from ago.target import resolve_target, runs_on_host
 from tests.support.exported import (
     CLANG,
     GCC,
@@ -16,6 +20,7 @@ from tests.support.exported import (
     kernel_flags,
     model_files,
     run,
+    strips_graph,
 )
 
 HERE = Path(__file__).parent
@@ -47,7 +52,22 @@ def test_misuse_gives_error_codes_and_damaged_weights_are_refused(tmp_path):
 
 
 def test_contexts_are_independent_and_pools_change_no_bit(tmp_path):
-    folder = export(tmp_path, threads=3)
+    run_shared(export(tmp_path, threads=3))
+
+
+def test_strips_of_rows_are_free_of_races(tmp_path):
+    targets = map(resolve_target, ("x86-64-v3", "cortex-a76"))
+    target = next(filter(runs_on_host, targets), None)
+    if target is None:
+        pytest.skip("this machine runs no target whose plan is known")
+    made = compile_graph(strips_graph(), Options(target, threads=3))
+    assert "clip:3 + pool_out:1 at clip1.y" in str(made.plans)
+    export_artifact(made.artifact, tmp_path)
+    run_shared(tmp_path)
+
+
+def run_shared(folder: Path) -> None:
+    """Run threads.c on a folder."""
     program = build(folder, "threads", "-fsanitize=thread", threads=True)
     command = [str(program), str(folder / f"{NAME}.weights")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
