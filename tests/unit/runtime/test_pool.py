@@ -16,6 +16,7 @@ from ago.models import tiny_mobilenet
 from ago.runtime.pool import ThreadPool, big_cpus, chosen_cpus
 from ago.runtime.sources import csrc_path
 from ago.runtime.toolchain import find_toolchain
+from tests.support.exported import strips_graph
 
 COUNTS = (1, 2, 3, 4, 7)
 
@@ -76,6 +77,17 @@ def test_results_are_the_same_bit_for_bit(threads, image, expected) -> None:
     for _ in range(3):
         np.testing.assert_array_equal(net(image), expected)
     assert ("PARALLEL 1\n" in net.source) == (threads > 1)
+
+
+@pytest.mark.parametrize("threads", [2, 4, 7, 60])
+def test_strips_change_no_bit(threads: int) -> None:
+    """Of 47 rows: also with more threads than there are rows."""
+    image = np.random.default_rng(1).standard_normal((1, 3, 97, 97), np.float32)
+    serial, shared = (ago.optimize(strips_graph(), threads=n) for n in (1, threads))
+    expected = serial.run({"image": image})
+    for name, array in shared.run({"image": image}).items():
+        np.testing.assert_array_equal(array, expected[name])
+    assert "PARALLEL 1\n" in shared.source
 
 
 def test_a_shared_model_is_verified_step_by_step() -> None:
