@@ -1,7 +1,8 @@
 """How fast the compiler itself is: nests lowered, scheduled, verified and printed; candidates made.
 
 Read `nest_rows` and `candidate_rates` first. Times are this machine's, of the first
-run: a second one would find results that are kept.
+run: a second one would find results that are kept. As `timeit` does, it pauses the cycle collector,
+which would look through the whole model in the middle of whatever it is that is timed.
 
     python -m benchmarks.schedule_speed MODEL.onnx ...
 """
@@ -17,6 +18,7 @@ import click
 import numpy as np
 
 from ago.autoschedule import schedule_program
+from ago.autoschedule.collector import collector_paused
 from ago.errors import AgoError
 from ago.frontend import GraphBuilder, load
 from ago.ir.graph import Graph
@@ -88,9 +90,10 @@ def nest_rows(graph: Graph, target: Target) -> dict[str, NestTimes]:
 
 def _timed(work: Callable[[], object]) -> tuple[float, object]:
     """Milliseconds of CPU time, and the result."""
-    start = time.process_time()
-    result = work()
-    return 1e3 * (time.process_time() - start), result
+    with collector_paused():
+        start = time.process_time()
+        result = work()
+        return 1e3 * (time.process_time() - start), result
 
 
 def two_convolutions() -> Graph:

@@ -277,32 +277,20 @@ class Buffer:
 def walk(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement below `body`, outer before inner, in execution order."""
     found: list[Stmt] = []
-    for stmt in body:
-        found.append(stmt)
-        if isinstance(stmt, _NESTS):
-            found += _inside(stmt)
+    _collect(body, found)
     return found
 
 
-@by_identity(1 << 12)
-def _inside(stmt: For | If) -> list[Stmt]:
-    return walk(stmt.body)
+def _collect(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
+    for stmt in body:
+        found.append(stmt)
+        if isinstance(stmt, _NESTS):
+            _collect(stmt.body, found)
 
 
 def leaves(body: tuple[Stmt, ...]) -> list[Leaf]:
     """Every leaf below `body`, in execution order."""
-    found: list[Leaf] = []
-    for stmt in body:
-        if isinstance(stmt, _NESTS):
-            found += _leaves_inside(stmt)
-        elif isinstance(stmt, _LEAVES):
-            found.append(stmt)
-    return found
-
-
-@by_identity(1 << 12)
-def _leaves_inside(stmt: For | If) -> list[Leaf]:
-    return leaves(stmt.body)
+    return [stmt for stmt in walk(body) if isinstance(stmt, _LEAVES)]
 
 
 def leaf_loads(leaf: Leaf) -> tuple[tuple[Load, Condition], ...]:
@@ -312,18 +300,9 @@ def leaf_loads(leaf: Leaf) -> tuple[tuple[Load, Condition], ...]:
     return loads(leaf.value)
 
 
-def uses_buffer(stmt: Stmt, buffer: str) -> bool:
-    """Whether a statement, or one below it, loads from a buffer, stores to it or prefetches it."""
-    return buffer in _buffers(stmt)
-
-
-@by_identity(1 << 12)
-def _buffers(stmt: Stmt) -> frozenset[str]:
-    """The buffers that a statement and those below it use."""
-    if isinstance(stmt, _NESTS):
-        return frozenset().union(*map(_buffers, stmt.body))
-    loaded = leaf_loads(stmt) if isinstance(stmt, _LEAVES) else ()
-    return frozenset((stmt.buffer, *(load.buffer for load, _ in loaded)))
+def uses_buffer(leaf: Leaf, buffer: str) -> bool:
+    """Whether a leaf loads from a buffer or stores to it."""
+    return leaf.buffer == buffer or any(load.buffer == buffer for load, _ in leaf_loads(leaf))
 
 
 def rewrite(
@@ -350,21 +329,10 @@ def rewrite(
 
 
 def with_body(stmt: For | If, body: tuple[Stmt, ...]) -> For | If:
-    """`stmt` around other statements; around the very same ones the same object each time."""
-    known = _with_bodies(stmt)
-    key = tuple(map(id, body))
-    if key not in known:
-        if isinstance(stmt, For):
-            known[key] = For(stmt.name, stmt.lo, stmt.hi, stmt.kind, body)
-        else:
-            known[key] = If(stmt.condition, body)
-    return known[key]
-
-
-@by_identity(1 << 12)
-def _with_bodies(stmt: For | If) -> dict[tuple[int, ...], For | If]:
-    """What a statement is around other bodies, by their statements, which it keeps alive."""
-    return {}
+    """`stmt` around other statements; much faster than `replace`, on a path that is hot."""
+    if isinstance(stmt, For):
+        return For(stmt.name, stmt.lo, stmt.hi, stmt.kind, body)
+    return If(stmt.condition, body)
 
 
 def path_to(body: tuple[Stmt, ...], loop: str) -> tuple[For | If, ...] | None:

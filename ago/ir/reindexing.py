@@ -50,28 +50,30 @@ def substitute_body(body: tuple[Stmt, ...], replacements: Mapping[str, Index]) -
 
 
 def _substitute_stmt(stmt: Stmt, replacements: Mapping[str, Index]) -> Stmt:
-    if mentioned(stmt).isdisjoint(replacements):
-        return stmt
     if isinstance(stmt, For):
         lo, hi = substitute(stmt.lo, replacements), substitute(stmt.hi, replacements)
-        return For(stmt.name, lo, hi, stmt.kind, substitute_body(stmt.body, replacements))
+        body = substitute_body(stmt.body, replacements)
+        if lo is stmt.lo and hi is stmt.hi and body is stmt.body:
+            return stmt
+        return For(stmt.name, lo, hi, stmt.kind, body)
     if isinstance(stmt, If):
         guards = map_each(stmt.condition, lambda i: substitute(i, replacements))
-        return If(guards, substitute_body(stmt.body, replacements))
+        body = substitute_body(stmt.body, replacements)
+        same = guards is stmt.condition and body is stmt.body
+        return stmt if same else If(guards, body)
+    if leaf_variables(stmt).isdisjoint(replacements):
+        return stmt
     return map_stmt_indices(stmt, lambda i: substitute(i, replacements))
 
 
-@by_identity(1 << 12)
-def mentioned(stmt: Stmt) -> frozenset[str]:
-    """Names of the loop variables in all indices of a statement and of those below it."""
-    if isinstance(stmt, For | If):
-        own = (stmt.lo, stmt.hi) if isinstance(stmt, For) else stmt.condition
-        return frozenset().union(*map(variables, own), *map(mentioned, stmt.body))
-    indices = list(stmt.index)
-    if not isinstance(stmt, Prefetch):
-        indices += value_indices(stmt.value)
-    if isinstance(stmt, Reduce):
-        indices += value_indices(stmt.init)
+@by_identity(1 << 11)
+def leaf_variables(leaf: Leaf | Prefetch) -> frozenset[str]:
+    """Names of all loop variables that a statement mentions."""
+    indices = list(leaf.index)
+    if not isinstance(leaf, Prefetch):
+        indices += value_indices(leaf.value)
+    if isinstance(leaf, Reduce):
+        indices += value_indices(leaf.init)
     return frozenset().union(*map(variables, indices))
 
 
@@ -112,9 +114,7 @@ def reindex(
         return None
 
     def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if not uses_buffer(stmt, buffer):
-            return (stmt,)
-        if not isinstance(stmt, Leaf):
+        if not isinstance(stmt, Leaf) or not uses_buffer(stmt, buffer):
             return None
         value = map_value(stmt.value, load)
         moved = replace(stmt, value=value)

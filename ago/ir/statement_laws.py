@@ -58,9 +58,10 @@ class Place:
         low, high = loop_interval(stmt, self.ranges)
         ranges = {**self.ranges, stmt.name: (low, high)}
         never = self.never or low > high
-        least, most = interval(stmt.extent, self.ranges)
-        runs = () if least > 0 or least == most else (stmt.extent - 1,)
-        return Place(self.top, (*self.loops, stmt), ranges, self.known + runs, never)
+        extent = stmt.extent
+        may_be_empty = not extent.is_constant and interval(extent, self.ranges)[0] <= 0
+        known = (*self.known, extent - 1) if may_be_empty else self.known
+        return Place(self.top, (*self.loops, stmt), ranges, known, never)
 
     def where(self, condition: Condition) -> Place:
         """The same place while `condition` holds."""

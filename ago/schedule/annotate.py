@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ago.ir.apart import writes_apart
-from ago.ir.nest import (
-    For,
-    If,
-    LoopKind,
-    Prefetch,
-    Reduce,
-    Stmt,
-    Update,
-    leaf_loads,
-    leaves,
-    walk,
-)
+from ago.ir.nest import For, If, LoopKind, Prefetch, Reduce, Update, leaf_loads, leaves, walk
 from ago.ir.program import Program
 from ago.schedule.refusals import refuse
-from ago.schedule.tree import find_path, replace_loop
+from ago.schedule.tree import find_path, replace_last
 
 
 def unroll(program: Program, loop: str) -> Program:
@@ -122,8 +111,4 @@ def _set_kind(program: Program, path: Sequence[For | If], kind: LoopKind) -> Pro
     if old.kind != "serial":
         message = f"{old.name} is already {old.kind}"
         raise refuse("not-serial", program, message, loop=old.name)
-
-    def make() -> tuple[Stmt, ...]:
-        return (For(old.name, old.lo, old.hi, kind, old.body),)
-
-    return replace_loop(program, path, (kind,), make)
+    return replace_last(program, path, (For(old.name, old.lo, old.hi, kind, old.body),))

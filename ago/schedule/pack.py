@@ -75,9 +75,7 @@ def pack(program: Program, buffer: str, loops: Sequence[str]) -> Program:
         return new if value == access else None
 
     def leaf(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if not uses_buffer(stmt, buffer):
-            return (stmt,)
-        if not isinstance(stmt, Leaf):
+        if not isinstance(stmt, Leaf) or not uses_buffer(stmt, buffer):
             return None
         return (map_leaf(stmt, change),)
 

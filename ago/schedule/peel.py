@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ago.ir.bounds import extremes, ranges_within
+from ago.ir.bounds import extremes
 from ago.ir.index import Index, Var, as_index
 from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, leaves, walk
 from ago.ir.program import Program
@@ -17,8 +17,8 @@ from ago.schedule.tree import (
     constant_extent,
     find_path,
     fresh_loops,
-    replace_loop,
-    surroundings,
+    ranges_of,
+    replace_last,
 )
 
 
@@ -71,22 +71,15 @@ def partition_loop(program: Program, loop: str, lo: int, hi: int) -> Program:
         raise refuse("bad-range", program, message, loop=loop)
     if (lo, hi) != (first, last):
         _check_reductions(program, old)
-    inside = [s.name for s in walk((old,)) if isinstance(s, For)]
-    before = fresh_loops(program, inside, "before")
-    after = fresh_loops(program, inside, "after")
-    bounds, known = surroundings(path)
-
-    def make() -> tuple[Stmt, ...]:
-        parts = (
-            rename_loops((_bounded(old, first, lo),), before),
-            (_bounded(old, lo, hi),),
-            rename_loops((_bounded(old, hi, last),), after),
-        )
-        outer = ranges_within(bounds)
-        return tuple(s for part in parts for s in simplify_body(part, outer, known))
-
-    key = partition_loop, lo, hi, before[loop], after[loop], bounds, known
-    return replace_loop(program, path, key, make)
+    parts = [
+        _border(program, _bounded(old, first, lo), "before"),
+        (_bounded(old, lo, hi),),
+        _border(program, _bounded(old, hi, last), "after"),
+    ]
+    outer = ranges_of(path[:-1])
+    known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
+    pieces = tuple(s for part in parts for s in simplify_body(part, outer, known))
+    return replace_last(program, path, pieces)
 
 
 def peel(program: Program, loop: str) -> Program:
@@ -135,6 +128,12 @@ def peel(program: Program, loop: str) -> Program:
     if not found:
         raise refuse("no-guard", program, f"{loop} has no guard to peel", loop=loop)
     return partition_loop(program, loop, lo, hi)
+
+
+def _border(program: Program, loop: For, suffix: str) -> tuple[Stmt, ...]:
+    """`loop` with its own and all inner names suffixed; a number keeps them unique."""
+    names = [s.name for s in walk((loop,)) if isinstance(s, For)]
+    return rename_loops((loop,), fresh_loops(program, names, suffix))
 
 
 def _check_reductions(program: Program, loop: For) -> None:

@@ -10,7 +10,7 @@ from ago.ir.nest import For, If, Leaf, Reduce, Stmt, with_body
 from ago.ir.program import Program
 from ago.schedule.parallel import keep_parallel
 from ago.schedule.refusals import refuse, require_names
-from ago.schedule.tree import carried, find_path, moves_data, replace_loop, surroundings
+from ago.schedule.tree import carried, find_path, moves_data, replace_last
 
 
 def reorder(program: Program, loops: Sequence[str]) -> Program:
@@ -58,22 +58,6 @@ def reorder(program: Program, loops: Sequence[str]) -> Program:
     path = _path_to_outermost(program, loops)
     top = path[-1]
     assert isinstance(top, For)
-
-    def make() -> tuple[Stmt, ...]:
-        return _reordered(program, path, top, loops)
-
-    key = reorder, tuple(loops), surroundings(path)
-    return keep_parallel(program, replace_loop(program, path, key, make))
-
-
-def _reordered(
-    program: Program, path: Sequence[For | If], top: For, loops: Sequence[str]
-) -> tuple[Stmt, ...]:
-    """What `top`, the outermost of the loops, becomes.
-
-    Raises:
-        ScheduleError: `not-nested`, or of the checks of bounds, vectors, windows and statements.
-    """
     chain, guards, body = _perfect_nest(top, set(loops))
     missing = set(loops) - {loop.name for loop in chain}
     for name in sorted(missing):
@@ -90,7 +74,7 @@ def _reordered(
     inner: tuple[Stmt, ...] = (If(tuple(guards), body),) if guards else body
     for loop in reversed(ordered):
         inner = (with_body(loop, inner),)
-    return inner
+    return keep_parallel(program, replace_last(program, path, inner))
 
 
 def _path_to_outermost(program: Program, loops: Sequence[str]) -> tuple[For | If, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
 from ago.ir.index import Index, as_index, maximum, minimum, var
-from ago.ir.nest import For, If, Leaf, Reduce, Stmt, Store, leaf_loads, leaves, walk
+from ago.ir.nest import For, If, Leaf, Reduce, Store, leaf_loads, leaves, walk
 from ago.ir.program import Program
 from ago.ir.reindexing import substitute_body
 from ago.schedule.refusals import refuse, require_factor
@@ -15,7 +15,7 @@ from ago.schedule.tree import (
     constant_extent,
     find_path,
     rename_in_reductions,
-    replace_loop,
+    replace_last,
 )
 
 Tail = Literal["exact", "guard", "masked", "shift", "balance"]
@@ -71,23 +71,10 @@ def split(program: Program, loop: str, factor: int, tail: Tail = "exact") -> Pro
     old = path[-1]
     assert isinstance(old, For)
     _check(program, old, factor, tail)
-
-    def make() -> tuple[Stmt, ...]:
-        return (_split(program, old, factor, tail),)
-
-    return replace_loop(program, path, (split, factor, tail), make)
-
-
-def _split(program: Program, old: For, factor: int, tail: Tail) -> For:
-    """What a loop becomes.
-
-    Raises:
-        ScheduleError: `extent-not-constant`, `split-not-exact`, or of `_check_shift`.
-    """
-    loop = old.name
     outer, inner = var(f"{loop}.0"), var(f"{loop}.1")
     if tail == "exact" and _is_multiple(old.extent, factor):
-        return _nested(old, (old.extent // factor, as_index(factor), factor * outer + inner), None)
+        tiling = old.extent // factor, as_index(factor), factor * outer + inner
+        return _nested(program, path, tiling, None)
     extent = constant_extent(program, old)
     if tail == "exact":
         hint = f"use a divisor of {extent}, or another tail: {', '.join(get_args(Tail)[1:])}"
@@ -96,29 +83,36 @@ def _split(program: Program, old: For, factor: int, tail: Tail) -> For:
     if tail == "shift":
         _check_shift(program, old)
     masked = extent if tail == "masked" and extent % factor else None
-    return _nested(old, _tiling(extent, factor, tail, outer, inner), masked)
+    return _nested(program, path, _tiling(extent, factor, tail, outer, inner), masked)
 
 
 def _is_multiple(extent: Index, factor: int) -> bool:
     return not any(part % factor for part in (extent.const, *(c for _, c in extent.terms)))
 
 
-def _nested(old: For, tiling: tuple[Index, Index, Index], masked: int | None) -> For:
-    """Two loops for one.
+def _nested(
+    program: Program,
+    path: Sequence[For | If],
+    tiling: tuple[Index, Index, Index],
+    masked: int | None,
+) -> Program:
+    """The program with a loop replaced by two: tiles, size of one, and the old variable.
 
     Args:
-        old: The loop.
-        tiling: Number of tiles, size of one, and what the loop's variable becomes.
+        program: The program.
+        path: The loop, last, and what is around it.
+        tiling: What its variable becomes.
         masked: Iterations beyond which nothing is to be done; None if there are none.
     """
-    tiles, size, at = tiling
+    old, (tiles, size, at) = path[-1], tiling
+    assert isinstance(old, For)
     outer, inner = f"{old.name}.0", f"{old.name}.1"
     body = substitute_body(old.body, {old.name: at + old.lo})
     body = rename_in_reductions(body, {old.name: (outer, inner)})
     if masked is not None:
         body = (If((masked - 1 - at,), body),)
     nest = For(inner, Index(), size, "serial", body)
-    return For(outer, Index(), tiles, "serial", (nest,))
+    return replace_last(program, path, (For(outer, Index(), tiles, "serial", (nest,)),))
 
 
 def _check(program: Program, loop: For, factor: int, tail: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ago.ir.identity import by_identity
 from ago.ir.index import Index, var
 from ago.ir.nest import For, Stage, Stmt
 from ago.ir.reindexing import substitute_body
@@ -24,12 +23,6 @@ def stage_nest(stage: Stage, spans: Mapping[str, Span]) -> Stmt:
 
     Loops keep their names; those over a span start at 0 and are relative to it.
     """
-    return _nest_over(stage, tuple(spans.items()))
-
-
-@by_identity(256)
-def _nest_over(stage: Stage, parts: tuple[tuple[str, Span], ...]) -> Stmt:
-    spans = dict(parts)
     offsets = {name: span.low + var(name) for name, span in spans.items()}
     inner = stage.nest()
     loops: list[For] = []

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ago.ir.bounds import Bounds, Interval, bounds_of, loop_interval
-from ago.ir.identity import by_identity
+from ago.ir.bounds import Interval, loop_interval
 from ago.ir.index import Index, Var, variables
 from ago.ir.nest import (
     Buffer,
@@ -28,13 +19,11 @@ from ago.ir.nest import (
     leaves,
     path_to,
     rewrite,
-    uses_buffer,
     walk,
     with_body,
 )
 from ago.ir.program import Program
-from ago.ir.reindexing import mentioned
-from ago.ir.value import Condition, Value, loads, map_value
+from ago.ir.value import Value, loads, map_value
 from ago.schedule.refusals import refuse
 
 
@@ -89,49 +78,6 @@ def replace_last(program: Program, path: Sequence[For | If], new: tuple[Stmt, ..
     for stmt in reversed(outside):
         new, old = (with_body(stmt, _replaced(stmt.body, old, new)),), stmt
     return program.with_body(_replaced(program.body, old, new))
-
-
-def replace_loop(
-    program: Program,
-    path: Sequence[For | If],
-    key: tuple[Hashable, ...],
-    make: Callable[[], tuple[Stmt, ...]],
-) -> Program:
-    """`program` with the loop at the end of `path` replaced by what `make` makes of it.
-
-    What an equal key has made of the very same loop is taken again: the candidates of a search
-    have most of their nests in common.
-
-    Args:
-        program: The program.
-        path: Given by `find_path`.
-        key: What the new statements depend on beside the loop: the primitive and its arguments,
-            and of the program whatever it looks at.
-        make: The new statements.
-    """
-    known = _became(path[-1])
-    if key not in known:
-        known[key] = make()
-    return replace_last(program, path, known[key])
-
-
-@by_identity(1 << 11)
-def _became(loop: For | If) -> dict[tuple[Hashable, ...], tuple[Stmt, ...]]:
-    """What a loop has become, by the primitive and all that it depended on."""
-    return {}
-
-
-def surroundings(path: Sequence[For | If]) -> tuple[Bounds, Condition]:
-    """Bounds of loops, and guards, around the end of a path that matter to what is there.
-
-    Args:
-        path: Given by `find_path`.
-    """
-    *outside, last = path
-    known = tuple(part for stmt in outside if isinstance(stmt, If) for part in stmt.condition)
-    reducing = (leaf.loops for leaf in leaves((last,)) if isinstance(leaf, Reduce))
-    names = mentioned(last).union(*reducing, *map(variables, known))
-    return bounds_of([stmt for stmt in outside if isinstance(stmt, For)], names), known
 
 
 def _replaced(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -211,13 +157,7 @@ def moves_data(leaf: Leaf) -> bool:
 
 def reads(body: tuple[Stmt, ...], buffer: str) -> bool:
     """Whether a statement below `body` loads from `buffer`."""
-    return any(
-        load.buffer == buffer
-        for stmt in body
-        if uses_buffer(stmt, buffer)
-        for leaf in leaves((stmt,))
-        for load, _ in leaf_loads(leaf)
-    )
+    return any(load.buffer == buffer for leaf in leaves(body) for load, _ in leaf_loads(leaf))
 
 
 def find_buffer(program: Program, buffer: str) -> Buffer:
