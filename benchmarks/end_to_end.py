@@ -3,9 +3,10 @@
 Read `compare` first. Engines take turns, the order rotating from round to round, so that a clock
 that drifts or a neighbour on the machine hits all alike. In its turn an engine runs some times to
 warm its caches and then some times on the clock, and the best of these is its time of the round.
-What counts is the ratio to the round's fastest peer; its median over the rounds is reported.
+What counts is the ratio to the round's fastest peer; its median over the rounds is reported. With
+several threads AGO on one thread takes its turns, too: the ratio of both is the speed-up.
 
-    python -m benchmarks.end_to_end MODEL.onnx ... [--instructions]
+    python -m benchmarks.end_to_end MODEL.onnx ... [--threads N] [--rounds N] [--instructions]
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Comparison:
 
     Attributes:
         engine: Its name.
+        times: Seconds of each round.
         median: Seconds of an inference, the median round's.
         fastest: Seconds of the fastest inference of all.
         ratio: Its time over that of the round's fastest peer (AGO is no peer); the median round's.
@@ -57,6 +59,7 @@ class Comparison:
     """
 
     engine: str
+    times: tuple[float, ...]
     median: float
     fastest: float
     ratio: float
@@ -68,29 +71,29 @@ class Comparison:
         return [self.engine, *times, f"{self.ratio:.2f}", f"{self.error:.1e}"]
 
 
-def start_ago(path: str) -> Engine:
-    """AGO with its default schedules, one thread."""
-    net = ago.optimize(path)
+def start_ago(path: str, threads: int) -> Engine:
+    """AGO with its default schedules."""
+    net = ago.optimize(path, threads=threads)
     return lambda feeds: list(net.run(feeds).values())
 
 
-def start_onnxruntime(path: str) -> Engine:
-    """ONNX Runtime, one thread."""
+def start_onnxruntime(path: str, threads: int) -> Engine:
+    """ONNX Runtime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return lambda feeds: session.run(None, dict(feeds))
 
 
-def start_openvino(path: str) -> Engine:
-    """OpenVINO in float32, one thread, one stream."""
+def start_openvino(path: str, threads: int) -> Engine:
+    """OpenVINO in float32, one stream."""
     import openvino
 
     settings = {
         "INFERENCE_PRECISION_HINT": "f32",
-        "INFERENCE_NUM_THREADS": 1,
+        "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
     }
@@ -103,19 +106,23 @@ def start_openvino(path: str) -> Engine:
     return run
 
 
-ENGINES: Mapping[str, Callable[[str], Engine]] = {
+AGO_ALONE = "AGO, one thread"
+
+ENGINES: Mapping[str, Callable[[str, int], Engine]] = {
     "AGO": start_ago,
     "ONNX Runtime": start_onnxruntime,
     "OpenVINO": start_openvino,
 }
-"""How to start each engine on an ONNX file."""
+"""How to start each engine on an ONNX file with some threads."""
 
 
-def compare(path: str) -> list[Comparison]:
+def compare(path: str, threads: int = 1, rounds: int = _ROUNDS) -> list[Comparison]:
     """Time all engines on a model.
 
     Args:
         path: An ONNX file.
+        threads: How many threads each engine uses.
+        rounds: How often each has its turn.
 
     Raises:
         AgoError: AGO cannot compile it.
@@ -123,20 +130,23 @@ def compare(path: str) -> list[Comparison]:
     graph = load(path)
     types = {name: graph.type_of(name) for name in graph.inputs}
     feeds = random_inputs([TensorInfo(n, t.shape, t.dtype) for n, t in types.items()], 0)
-    runs = {name: start(path) for name, start in ENGINES.items()}
+    runs = {name: start(path, threads) for name, start in ENGINES.items()}
+    if threads > 1:
+        runs[AGO_ALONE] = start_ago(path, 1)
     expected = [np.array(a) for a in runs["ONNX Runtime"](feeds)]
     errors = {name: _error(run(feeds), expected) for name, run in runs.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
     order = list(runs)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         order = [*order[1:], order[0]]
         for name in order:
             times[name].append(_turn(runs[name], feeds))
-    peers = [times[name] for name in runs if name != "AGO"]
-    best = [min(peer[number] for peer in peers) for number in range(_ROUNDS)]
+    peers = [times[name] for name in runs if name not in ("AGO", AGO_ALONE)]
+    best = [min(peer[number] for peer in peers) for number in range(rounds)]
     return [
         Comparison(
             name,
+            tuple(taken),
             statistics.median(taken),
             min(taken),
             statistics.median(t / b for t, b in zip(taken, best, strict=True)),
@@ -192,14 +202,35 @@ def count_instructions(path: str, *, intensive_fusion: bool = True) -> tuple[int
     return counted, flop // (2 * target.lanes)
 
 
-def comparison_section(models: Sequence[str]) -> str:
-    """A table for each ONNX file."""
+def speed_up_text(rows: Sequence[Comparison]) -> str:
+    """How much faster several threads are than one; an empty string where there is one."""
+    by_name = {row.engine: row for row in rows}
+    if AGO_ALONE not in by_name:
+        return ""
+    alone, together = by_name[AGO_ALONE], by_name["AGO"]
+    rounds = sorted(a / b for a, b in zip(alone.times, together.times, strict=True))
+    return (
+        f"AGO is {alone.fastest / together.fastest:.2f} times as fast as on one thread by the "
+        f"fastest inferences, {statistics.median(rounds):.2f} by the median round\n"
+    )
+
+
+def comparison_section(models: Sequence[str], threads: int = 1, rounds: int = _ROUNDS) -> str:
+    """A table for each ONNX file.
+
+    Args:
+        models: Paths of ONNX files.
+        threads: How many threads each engine uses.
+        rounds: How often each has its turn.
+    """
     parts = []
     for path in models:
         parts.append(f"### {Path(path).stem}\n")
         header = ["engine", "median, ms", "fastest, ms", "ratio to the fastest peer", "error"]
         try:
-            parts.append(markdown_table(header, [row.cells() for row in compare(path)]))
+            rows = compare(path, threads, rounds)
+            parts.append(markdown_table(header, [row.cells() for row in rows]))
+            parts.append(speed_up_text(rows))
         except AgoError as error:
             parts.append(f"Skipped: {error}\n")
     return "\n".join(parts)
@@ -223,11 +254,14 @@ def instruction_section(models: Sequence[str]) -> str:
 @click.command()
 @click.argument("models", nargs=-1, required=True)
 @click.option("--instructions", is_flag=True, help="Count AArch64 instructions, too; slow.")
-@click.option("--core", default=0, help="The CPU to run on.")
-def main(models: tuple[str, ...], instructions: bool, core: int) -> None:
+@click.option("--core", default=0, help="The CPU to run on, with one thread.")
+@click.option("--threads", default=1, help="Threads of every engine; they may run on any CPU.")
+@click.option("--rounds", default=_ROUNDS, help="How often each engine has its turn.")
+def main(models: tuple[str, ...], instructions: bool, core: int, threads: int, rounds: int) -> None:
     """Time AGO beside other engines on MODELS, ONNX files."""
-    pin(core)
-    click.echo(comparison_section(models))
+    if threads == 1:
+        pin(core)
+    click.echo(comparison_section(models, threads, rounds))
     if instructions:
         click.echo(instruction_section(models))
 
