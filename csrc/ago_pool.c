@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define OPEN ((uint64_t)1 << 31)
@@ -23,6 +24,7 @@
 #define JOB ((uint64_t)1 << 32)
 
 enum { SPINS = 4000 }; /* looks at the word before a thread sleeps: some ten microseconds */
+enum { MOST_CPUS = 1024 };
 
 typedef struct {
     ago_pool interface; /* first, so that a pool is an ago_pool */
@@ -172,6 +174,40 @@ static void bind_to_cpu(pthread_t thread, int32_t cpu) {
 #else
     (void)thread, (void)cpu;
 #endif
+}
+
+/* The capacity of a CPU; 0 where it is not known, as of one that is offline. */
+static long cpu_capacity(const char *root, int32_t cpu) {
+    char path[512];
+    long capacity = 0;
+    const int length = snprintf(path, sizeof path, "%s/cpu%d/cpu_capacity", root, (int)cpu);
+    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
+    if (file != NULL) {
+        capacity = fscanf(file, "%ld", &capacity) == 1 ? capacity : 0;
+        fclose(file);
+    }
+    return capacity;
+}
+
+void ago_pool_big_cpus(const char *root, int32_t threads, int32_t *cpus) {
+    int32_t big[MOST_CPUS], count = 0;
+    long highest = 0;
+    int differ = 0;
+    for (int32_t cpu = 0; cpu < MOST_CPUS; ++cpu) {
+        const long capacity =
+            cpu_capacity(root == NULL ? "/sys/devices/system/cpu" : root, cpu);
+        if (capacity > 0) {
+            differ |= highest > 0 && capacity != highest;
+            count = capacity > highest ? 0 : count;
+            highest = capacity > highest ? capacity : highest;
+            if (capacity == highest) {
+                big[count++] = cpu;
+            }
+        }
+    }
+    for (int32_t thread = 1; thread < threads; ++thread) {
+        cpus[thread - 1] = differ ? big[thread % count] : -1;
+    }
 }
 
 ago_pool *ago_pool_create(int32_t threads, const int32_t *cpus) {

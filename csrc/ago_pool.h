@@ -22,6 +22,16 @@ extern "C" {
  */
 AGO_EXPORT ago_pool *ago_pool_create(int32_t threads, const int32_t *cpus);
 
+/*
+ * Chooses CPUs for ago_pool_create: those of the highest capacity where some have less, as on phones;
+ * -1, for any, where all are alike or nothing is known of them.
+ *
+ * root: where Linux describes its CPUs; NULL for /sys/devices/system/cpu.
+ * threads, cpus: threads - 1 numbers are written, in turn, beginning with the second such CPU: the
+ *     calling thread is left where it is.
+ */
+AGO_EXPORT void ago_pool_big_cpus(const char *root, int32_t threads, int32_t *cpus);
+
 /* Ends the pool's threads and frees it; no run may be under way. NULL is ignored. */
 AGO_EXPORT void ago_pool_destroy(ago_pool *pool);
 

@@ -86,7 +86,10 @@ ${end}\
 """
 
 _POOL = """\
-    ago_pool *pool = ago_pool_create(argc > 2 ? atoi(argv[2]) : 2, NULL);
+    int32_t cpus[256];
+    const int32_t threads = argc > 2 && atoi(argv[2]) <= 256 ? atoi(argv[2]) : 2;
+    ago_pool_big_cpus(NULL, threads, cpus);
+    ago_pool *pool = ago_pool_create(threads, cpus);
     check(${name}_set_pool(&net, pool));
 """
 

@@ -122,6 +122,43 @@ def test_affinity() -> None:
             chosen_cpus(2, wrong)
 
 
+BIG = r"""
+#include "ago_pool.h"
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int32_t cpus[4];
+    for (int k = 1; k < argc; ++k) {
+        ago_pool_big_cpus(argv[k], 5, cpus);
+        printf("%d %d %d %d\n", (int)cpus[0], (int)cpus[1], (int)cpus[2], (int)cpus[3]);
+    }
+    return 0;
+}
+"""
+
+
+def test_the_pool_in_c_chooses_the_same_cpus(tmp_path: Path) -> None:
+    kinds = {"three": [446, 871, 1024, 1024], "down": [1024, 446], "alike": [512, 512], "none": []}
+    for name, capacities in kinds.items():
+        (tmp_path / name).mkdir()
+        for cpu, capacity in enumerate(capacities):
+            folder = tmp_path / name / f"cpu{cpu}"
+            folder.mkdir()
+            (folder / "cpu_capacity").write_text(f"{capacity}\n")
+    source, program = tmp_path / "big.c", tmp_path / "big"
+    source.write_text(BIG)
+    pool = csrc_path("ago_pool.c")
+    command = [*find_toolchain().command, "-std=c11", "-Wall", "-Wextra", "-Werror"]
+    files = [f"-I{pool.parent}", str(source), str(pool), "-pthread", "-o", str(program)]
+    subprocess.run([*command, *files], check=True)
+    roots = [str(tmp_path / name) for name in kinds]
+    done = subprocess.run([program, *roots], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["3 2 3 2", "0 0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"]
+    for root, line in zip(roots, done.stdout.splitlines(), strict=True):
+        big = big_cpus(Path(root))
+        expected = [big[k % len(big)] if big else -1 for k in range(1, 5)]
+        assert line == " ".join(map(str, expected))
+
+
 def test_big_cpus_are_those_of_the_highest_capacity(tmp_path: Path) -> None:
     assert big_cpus(tmp_path) == []
     for cpu, capacity in enumerate([446, 446, 1024, 1024]):
