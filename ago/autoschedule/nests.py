@@ -49,7 +49,7 @@ def schedule_nest(
         if seat.kept and seat.axis in guarded_axes(part.output):
             split_guards(schedule, part.output.loop(seat.axis))
         peel_borders(schedule, part, lane_axis, seat.kept)
-        tile_piece(schedule, part, width, target, inner=seat.kept)
+        tile_piece(schedule, part, width, target, inner=seat.kept, whole=seat.cut)
 
     build_nest(schedule, opened, finish, threads)
 

@@ -109,13 +109,9 @@ class OrderProblem:
             extents[self.row] = math.ceil(extents[self.row] / tile.rows)
         return tuple(extents), self.tiles or math.ceil(self.vectors / tile.vectors)
 
-    def orders(self, first: int = 0) -> list[Order]:
-        """The orders that there are, the innermost first, those with blocks of rows last.
-
-        Args:
-            first: Outermost position that is free.
-        """
-        positions = range(len(self.outer), first - 1, -1)
+    def orders(self) -> list[Order]:
+        """The orders that there are, the innermost first, those with blocks of rows last."""
+        positions = range(len(self.outer), -1, -1)
         plain = [Order(place) for place in positions]
         if self.row is None:
             return plain

@@ -43,7 +43,13 @@ _UNROLLED = (MAX_UNROLLED, MAX_UNROLLED // 2, MAX_UNROLLED // 4, 2 * MAX_UNROLLE
 
 
 def tile_piece(
-    schedule: Schedule, part: Roles, lanes: int, target: Target, fixed: int = 0, inner: int = 0
+    schedule: Schedule,
+    part: Roles,
+    lanes: int,
+    target: Target,
+    *,
+    inner: int = 0,
+    whole: bool = False,
 ) -> None:
     """Schedule one piece whose output's loops are still whole.
 
@@ -52,11 +58,12 @@ def tile_piece(
         part: The piece.
         lanes: Lanes of a vector along the lane axis; 1 for scalar code.
         target: The CPU.
-        fixed: How many of the output's outermost loops stay outside the tiles along the lanes.
-        inner: How many of them are left alone altogether, because other statements share them.
+        inner: How many of the output's outermost loops are left alone, because other statements
+            share them.
+        whole: Whether tiles must divide the vectors along the lane axis.
     """
     if part.reduction is not None:
-        _tile_reduction(schedule, part, part.reduction, lanes, target, (fixed, inner))
+        _tile_reduction(schedule, part, part.reduction, lanes, target, (inner, whole))
     if part.reduction is None or lanes > 1:
         tile_elementwise(schedule, part.output.name, target.lanes)
 
@@ -67,14 +74,17 @@ def _tile_reduction(
     reduction: Stage,
     lanes: int,
     target: Target,
-    kept: tuple[int, int],
+    seat: tuple[int, bool],
 ) -> None:
     """Tile the output in registers, compute the reduction at the tile, unroll and vectorise."""
     output, program = part.output, schedule.program
     lane, row = part.tile_axis, part.row_axis
     assert lane is not None
     problem = tile_problem(program, part, lane, row, lanes)
+    inner, whole = seat
     choices = vector_choices(program, part, lane, lanes, problem.vectors)
+    if whole:
+        choices = tuple(v for v in choices if problem.vectors % v == 0) or choices
     tiles = candidate_tiles(problem, target, choices)
     picked = schedule.decide(
         f"{output.name}/tile",
@@ -83,7 +93,7 @@ def _tile_reduction(
     )
     tile = as_tile(picked)
     tail = _decide_tail(schedule, output, row, problem, tile)
-    at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, kept)
+    at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, inner)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
     shared = interleaving(program, part, lane, lanes)
@@ -133,20 +143,19 @@ def _tile_output(
     tail: Tail,
     lanes: int,
     target: Target,
-    kept: tuple[int, int],
+    alone: int,
 ) -> str:
     """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
     output, (lane, row) = part.output, axes
-    problem = OrderProblem.of(schedule.program, part, axes, lanes, kept[1])
+    problem = OrderProblem.of(schedule.program, part, axes, lanes, alone)
     tiles, inner = _split_lanes(schedule, part, lane, tile.vectors, lanes)
-    fixed, alone = kept
     outer = [output.loop(a.name) for a in output.axes[alone:] if a.name != lane]
     if row is not None:
         row_loop = output.loop(row)
         schedule.apply(split, row_loop, tile.rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    order = _decide_order(schedule, output.name, problem, tile, fixed, target)
+    order = _decide_order(schedule, output.name, problem, tile, target)
     if order.rows and row is not None:
         tile_loop = f"{output.loop(row)}.0"
         schedule.apply(split, tile_loop, order.tiles(tile), "balance")
@@ -177,10 +186,10 @@ def _decide_tail(
 
 
 def _decide_order(
-    schedule: Schedule, name: str, problem: OrderProblem, tile: Tile, first: int, target: Target
+    schedule: Schedule, name: str, problem: OrderProblem, tile: Tile, target: Target
 ) -> Order:
     """Where the loop over lane tiles goes; orders without blocks of rows come first."""
-    traffic = {order: problem.traffic(tile, order, target) for order in problem.orders(first)}
+    traffic = {order: problem.traffic(tile, order, target) for order in problem.orders()}
     orders = sorted(traffic, key=lambda order: (order.rows > 0, traffic[order]))
     reason = OrderReason(problem, tile, target)
     return Order.of(schedule.decide(f"{name}/order", [o.value for o in orders], reason))

@@ -28,7 +28,7 @@ _ROW_CYCLES = 400.0
 _PHASE_CYCLES = 5000.0
 """Cycles in which a thread waits for the others before the next nest."""
 
-_EXPOSED = 0.25
+EXPOSED = 0.25
 """Share of the cycles of traffic that arithmetic and prefetching leave to be seen."""
 
 
@@ -41,13 +41,16 @@ class Gain:
         tiles: Spent on register tiles that blocks of channels make worse; saved where they are
             better.
         weights: Spent on weights that every iteration reads again.
-        rows: Spent on the loops, tests and borders of rows that go into a ring one by one.
+        rows: Spent on the loops, tests and borders of rows that go into a ring one by one, and of
+            their blocks.
         recompute: Spent on elements that are computed more than once.
         strips: With several threads: saved on meeting between pieces, spent on strips of unequal
             size and on the rows that both strips at a border compute.
         saved_bytes: Of intermediate results that no longer leave for the level that held them.
         working_set: Bytes that one iteration touches and the next one finds again.
         level: The cache that holds them: `L1`, `L2`, `L3` or `memory`.
+        block_set: Bytes that one block inside an iteration writes and reads again; 0 where there
+            are no blocks.
     """
 
     traffic: float
@@ -59,6 +62,7 @@ class Gain:
     working_set: int
     level: str
     strips: float = 0.0
+    block_set: int = 0
 
     @property
     def cycles(self) -> float:
@@ -77,6 +81,8 @@ class Gain:
         }
         text = ", ".join(f"{name} {cycles:+,.0f}" for name, cycles in terms.items() if cycles)
         size = f"{self.working_set:,} B in {self.level}"
+        if self.block_set:
+            size += f", in blocks of {self.block_set:,} B in L1"
         return f"{self.cycles:+,.0f} cycles ({text or 'nothing'}; works on {size})"
 
 
@@ -102,7 +108,7 @@ def nest_gain(
     sizes = [4.0 * math.prod(f.shape) for f in windows]
     axes = [moving_axis(program.stage(f.stage), f) for f in windows]
     constants = [
-        _constant_bytes(program, piece, a) for piece, a in zip(pieces, (*axes, axis), strict=True)
+        constant_bytes(program, piece, a) for piece, a in zip(pieces, (*axes, axis), strict=True)
     ]
     weights = sum(again for again, _ in constants)
     near = sum(4.0 * f.kept_elements for f in windows) + weights
@@ -114,11 +120,12 @@ def nest_gain(
         max(float(factors[piece.output]) - 1.0, 0.0) * _work(program, piece, target)
         for piece in pieces[:-1]
     )
+    busy = sum(_work(program, piece, target) for piece in pieces)
     moved = [size for size in sizes if cache_level(target, size) != cache_level(target, near)]
     return Gain(
-        traffic=_EXPOSED * (apart - together),
-        weights=-stream_cycles(target, steps * weights, near),
-        tiles=sum(_tile_gain(program, piece, found, target) for piece in pieces),
+        traffic=EXPOSED * (apart - together),
+        weights=-_seen(stream_cycles(target, steps * weights, near), busy),
+        tiles=sum(tile_gain(program, piece, found, target) for piece in pieces),
         rows=-_ROW_CYCLES * sum(f.extent * f.repeats for f in windows if f.slides),
         recompute=-again,
         saved_bytes=int(2 * sum(moved)),
@@ -150,7 +157,7 @@ def strip_gain(
     return saved - waste * sum(_work(program, piece, target) for piece in pieces)
 
 
-def _constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[float, float]:
+def constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[float, float]:
     """Bytes of constants that a piece reads in every iteration, and of those read in parts.
 
     `axis` is the axis of its output that moves with the shared loop: what is indexed by it is read
@@ -176,13 +183,18 @@ def _constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[f
     return again, parts
 
 
+def _seen(streamed: float, busy: float) -> float:
+    """Cycles of a stream that arithmetic does not hide: more of them, the less of it there is."""
+    return streamed * min(max(EXPOSED, streamed / busy), 1.0)
+
+
 def cache_level(target: Target, nbytes: float) -> str:
     """The level that holds data of so many bytes."""
     sizes = {"L1": target.l1_bytes, "L2": target.l2_bytes, "L3": target.l3_bytes}
     return next((name for name, size in sizes.items() if nbytes <= 0.75 * size), "memory")
 
 
-def _tile_gain(
+def tile_gain(
     program: Program, piece: Piece, found: Mapping[str, Footprint], target: Target
 ) -> float:
     """Cycles that a producer gains in blocks of its vectorised axis, by its best register tiles."""

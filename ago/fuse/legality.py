@@ -7,6 +7,8 @@ b. Every dependence points forward: when an iteration reads an element, this or 
    computed it (`not-forward`).
 c. Nothing is read after its storage was reused (`reused`).
 d. A reduction is complete before its result is read (`incomplete`).
+
+Blocks inside of a nest have a rule of their own, in `blocks`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ago.errors import FusionError
+from ago.fuse.blocks import check_blocks
 from ago.fuse.footprint import Footprint, footprints, outer_axes
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest
@@ -67,6 +70,7 @@ def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> Mapping
     for placement in nest.producers:
         if placement.ring:
             _check_ring(program, found[placement.stage], placement.ring, nest)
+    check_blocks(program, members, nest, found, outer)
     return found
 
 

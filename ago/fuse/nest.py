@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ago.fuse.blocks import parts_of, ring_layout
 from ago.fuse.footprint import Footprint, keeps_rows, moving_axis, outer_axes
 from ago.fuse.legality import check_nest, check_plan
 from ago.fuse.pieces import Piece, find_pieces
@@ -24,6 +25,7 @@ from ago.schedule.privatize import privatize
 from ago.schedule.slide import slide
 from ago.schedule.store_at import store_at
 from ago.schedule.trace import Schedule
+from ago.schedule.transform_layout import transform_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,14 @@ class Seat:
             last piece. None where none does.
         kept: How many of its output's outermost axes other pieces, or its ring, depend on: their
             loops stay as they are.
+        cut: Whether it is computed in blocks, or its axis is: the layout of what it reads or writes
+            is known only for register tiles that divide a block.
     """
 
     piece: Piece
     axis: str | None
     kept: int
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,23 @@ class OpenNest:
         nest: With the shared axis as the program has it now; block 1.
         pieces: Its pieces in order of execution.
         footprints: What an iteration reads of each producer, by stage.
+        parts: What a block reads of each producer computed in blocks.
     """
 
     nest: Nest
     pieces: tuple[Piece, ...]
     footprints: Mapping[str, Footprint]
+    parts: Mapping[str, Footprint]
+
+    def block_loop(self, stage: str) -> str | None:
+        """The loop over blocks that a producer is computed at; None outside of blocks."""
+        blocks = self.nest.blocks
+        return blocks.loop if blocks is not None and stage in self.parts else None
+
+    def is_cut(self, stage: str) -> bool:
+        """Whether a stage is computed in blocks, or cut into them."""
+        blocks = self.nest.blocks
+        return blocks is not None and (stage in self.parts or stage == blocks.reader)
 
 
 def fuse(program: Program, plan: FusionPlan) -> Schedule:
@@ -109,7 +126,12 @@ def open_nest(schedule: Schedule, pieces: Sequence[Piece], nest: Nest) -> OpenNe
     if nest.block > 1 or names.index(nest.axis) > len(outer):
         schedule.apply(divide_axis, nest.output, nest.axis, nest.block, len(outer))
         nest = replace(nest, axis=f"{nest.axis}_o", block=1)
-    return OpenNest(nest, members, found)
+    parts = parts_of(program, members, nest.blocks)
+    if nest.blocks is not None:
+        place = len(outer) + 1 if nest.blocks.reader == nest.output else 0
+        blocks = nest.blocks
+        schedule.apply(divide_axis, blocks.reader, blocks.axis, blocks.size, place)
+    return OpenNest(nest, members, found, parts)
 
 
 def build_nest(
@@ -129,7 +151,8 @@ def build_nest(
     nest = opened.nest
     names = [a.name for a in schedule.program.stage(nest.output).axes]
     cut = _cut(schedule.program, opened, names[: names.index(nest.axis)], threads)
-    finish(Seat(opened.pieces[-1], nest.axis, names.index(nest.axis) + 1))
+    is_cut = opened.is_cut(nest.output)
+    finish(Seat(opened.pieces[-1], nest.axis, names.index(nest.axis) + 1 + is_cut, is_cut))
     loop, home = nest.loop, None
     if cut is not None:
         steps, strips = cut_steps(cut, threads)
@@ -143,11 +166,12 @@ def build_nest(
     axes: dict[str, str | None] = {}
     for piece in reversed(opened.pieces[:-1]):
         stage, found = schedule.program.stage(piece.output), opened.footprints[piece.output]
-        seat = _seat(piece, stage, found)
+        seat = _seat(opened, piece, stage)
         axes[stage.name] = seat.axis
-        schedule.apply(compute_at, stage.name, loop)
+        at = opened.block_loop(stage.name) or loop
+        schedule.apply(compute_at, stage.name, at)
         if stage.name not in slides:
-            schedule.apply(store_at, found.buffer, loop, "workspace")
+            schedule.apply(store_at, found.buffer, at, "workspace")
         if home is not None:
             schedule.apply(privatize, found.buffer, home)
         finish(seat)
@@ -158,6 +182,8 @@ def build_nest(
         assert found.dimension is not None
         schedule.apply(slide, stage_name, axis, loop)
         schedule.apply(fold_storage, found.buffer, found.dimension + (home is not None), loop)
+    for part in (part for name, part in opened.parts.items() if name in slides):
+        schedule.apply(transform_layout, part.buffer, ring_layout(part))
     if home is not None:
         schedule.apply(parallel, home)
 
@@ -170,9 +196,13 @@ def _cut(program: Program, opened: OpenNest, outer: Sequence[str], threads: int)
     return best_cut(cuts, threads) if cuts else None
 
 
-def _seat(piece: Piece, stage: Stage, found: Footprint) -> Seat:
-    """The seat of a producer at the shared loop."""
+def _seat(opened: OpenNest, piece: Piece, stage: Stage) -> Seat:
+    """The place of a producer: its ring's rows, and blocks of it, are loops that stay."""
+    found = opened.footprints[stage.name]
     axis = moving_axis(stage, found)
     names = [a.name for a in stage.axes]
     kept = names.index(axis) + 1 if axis is not None and keeps_rows(stage, found) else 0
-    return Seat(piece, axis, kept)
+    blocks = opened.nest.blocks
+    if blocks is not None and stage.name == blocks.reader:
+        kept = max(kept, 1)
+    return Seat(piece, axis, kept, opened.is_cut(stage.name))

@@ -28,6 +28,34 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """Producers that are computed part by part, inside the loop over blocks of their reader's axis.
+
+    What is computed in a block is read in that block alone; each block's part of a ring is
+    contiguous.
+
+    Attributes:
+        stages: Producers of a nest, in order of execution.
+        reader: A later stage of the nest that reads them.
+        axis: Axis of the reader's output, inside the shared loop.
+        size: Positions of that axis in a block; divides its extent, and is less.
+    """
+
+    stages: tuple[str, ...]
+    reader: str
+    axis: str
+    size: int
+
+    @property
+    def loop(self) -> str:
+        """The loop over blocks, once the reader's axis is divided."""
+        return f"{self.reader}.{self.axis}_o"
+
+    def __str__(self) -> str:
+        return f"{' + '.join(self.stages)} in {self.reader}.{self.axis}/{self.size}"
+
+
+@dataclass(frozen=True, slots=True)
 class Nest:
     """Pieces that share one loop nest.
 
@@ -36,12 +64,15 @@ class Nest:
         output: Name of the stage that writes the nest's result.
         axis: Axis of `output` whose loop is shared.
         block: Positions of that axis in one iteration; divides its extent.
+        blocks: Producers that each iteration computes part by part; None where all of them are
+            computed whole.
     """
 
     producers: tuple[Placement, ...]
     output: str
     axis: str
     block: int = 1
+    blocks: Blocks | None = None
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -55,7 +86,8 @@ class Nest:
 
     def __str__(self) -> str:
         block = f"/{self.block}" if self.block > 1 else ""
-        return f"{' + '.join(map(str, self.producers))} at {self.loop}{block}"
+        inside = "" if self.blocks is None else f", {self.blocks}"
+        return f"{' + '.join(map(str, self.producers))} at {self.loop}{block}{inside}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ago.errors import FusionError
+from ago.fuse.block_gain import with_blocks
+from ago.fuse.blocks import blocks_of
 from ago.fuse.footprint import Footprint, footprints, keeps_rows, outer_axes
 from ago.fuse.gain import Gain, nest_gain, strip_gain
 from ago.fuse.legality import check_nest, reads_of
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
 from ago.fuse.recompute import recompute_factors
-from ago.fuse.shape import is_bordered, roles, stage_loads
+from ago.fuse.shape import guarded_axes, is_bordered, roles, stage_loads
 from ago.fuse.strips import nest_cuts
 from ago.ir.program import Program
 from ago.ir.value import Call
@@ -205,7 +207,7 @@ def _choices(
     refused: list[tuple[str, str]],
 ) -> Iterator[NestChoice]:
     """The best legal nests over each axis of the last piece."""
-    names, (target, _) = " + ".join(piece.output for piece in run), cores
+    names, (target, threads) = " + ".join(piece.output for piece in run), cores
     kept = next(((p, why) for p in run if (why := _stays_apart(program, p, run[-1], target))), None)
     if kept is not None:
         refused.append((names, f"{kept[0].output}: {kept[1]}"))
@@ -217,6 +219,9 @@ def _choices(
             refused.append((f"{names} at {axis}", f"{error.code}: {error.rule}"))
             continue
         yield from sorted(nests, key=lambda c: -c.gain.cycles)[:_BLOCKS]
+        whole = nests if threads == 1 else ()
+        cut = (c for nest in whole for c in _in_blocks(program, pieces, nest, target))
+        yield from sorted(cut, key=lambda c: -c.gain.cycles)[:_BLOCKS]
 
 
 def _nests(
@@ -244,6 +249,40 @@ def _nests(
         if gain.working_set <= target.l2_bytes:
             ordered = tuple(legal[p.stage] for p in nest.producers)
             yield NestChoice(nest, tuple(run), ordered, gain, factors)
+
+
+def _in_blocks(
+    program: Program, pieces: Sequence[Piece], choice: NestChoice, target: Target
+) -> Iterator[NestChoice]:
+    """A nest with blocks inside: of each reader's vectorised axis, of each size.
+
+    Not of the last one where a test skips some iterations of the shared loop: blocks, and what is
+    computed in them, would be skipped too.
+    """
+    found = {f.stage: f for f in choice.footprints}
+    if not any(f.slides for f in choice.footprints):
+        return
+    tested = choice.nest.axis in guarded_axes(program.stage(choice.nest.output))
+    for reader in choice.pieces[1:-1] if tested else choice.pieces[1:]:
+        for axis in _lane_blocks(program, reader, target):
+            blocks = blocks_of(program, choice.pieces, found, reader, axis)
+            if blocks is None:
+                continue
+            gain = with_blocks(program, choice.pieces, found, choice.gain, blocks, target)
+            if gain is not None:
+                nest = replace(choice.nest, blocks=blocks)
+                check_nest(program, pieces, nest)
+                yield replace(choice, nest=nest, gain=gain)
+
+
+def _lane_blocks(program: Program, reader: Piece, target: Target) -> Iterator[tuple[str, int]]:
+    """A piece's vectorised axis with each size of its blocks; none where a test divides it."""
+    part = roles(program, reader.output, reader.reduction, target.lanes)
+    if part is None or part.lane_axis is None:
+        return
+    for axis, sizes in _shared_axes(program, reader, target):
+        if axis == part.lane_axis and axis not in guarded_axes(part.output):
+            yield from ((axis, size) for size in sizes)
 
 
 def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tuple[str, list[int]]]:

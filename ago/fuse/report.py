@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ago.fuse.footprint import Footprint
 from ago.fuse.pieces import Piece
-from ago.fuse.plan import Placement
+from ago.fuse.plan import Nest, Placement
 from ago.fuse.rank import FusionChoice, NestChoice, RankedPlan
 
 
@@ -63,7 +63,7 @@ class SubgraphPlans:
         yield f"  {choice.gain}; saves {choice.gain.saved_bytes:,} B"
         for placement, found in zip(nest.producers, choice.footprints, strict=True):
             factor = float(choice.recompute[placement.stage])
-            text = _placement_text(placement, found, nest.loop)
+            text = _placement_text(placement, found, nest)
             yield f"  {placement.stage}: {text}; recompute {factor:.2f}"
 
     def _name(self, piece: Piece) -> str:
@@ -91,10 +91,13 @@ class Plans:
         return "\n".join(f"step {n}: {plans}" for n, plans in enumerate(self.subgraphs))
 
 
-def _placement_text(placement: Placement, found: Footprint, loop: str) -> str:
+def _placement_text(placement: Placement, found: Footprint, nest: Nest) -> str:
     whole = 4 * math.prod(found.shape)
     rows = f"a ring of {placement.ring} of {found.extent} rows" if found.slides else "what is read"
-    return f"computed at {loop}, keeps {rows}, {4 * found.kept_elements:,} of {whole:,} B"
+    text = f"computed at {nest.loop}, keeps {rows}, {4 * found.kept_elements:,} of {whole:,} B"
+    if nest.blocks is None or placement.stage not in nest.blocks.stages:
+        return text
+    return f"{text}, in blocks of {nest.blocks.size} of {nest.blocks.reader}.{nest.blocks.axis}"
 
 
 def _nest_data(choice: NestChoice) -> dict[str, object]:
@@ -111,7 +114,9 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
         "strips": round(gain.strips),
         "saved_bytes": gain.saved_bytes,
         "working_set": gain.working_set,
+        "block_set": gain.block_set,
         "rings": {p.stage: p.ring for p in nest.producers},
+        "blocks": None if nest.blocks is None else str(nest.blocks),
         "recompute_factors": {stage: float(f) for stage, f in choice.recompute.items()},
     }
 

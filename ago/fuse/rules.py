@@ -14,6 +14,7 @@ RULES: Mapping[str, str] = {
     "not-convex": "no path leaves the nest and comes back to it",
     "not-forward": "what an iteration reads is computed by it or by an earlier one",
     "reused": "nothing is read after its storage was reused",
+    "shared-block": "what is computed in a block is read in that block alone",
     "incomplete": "a reduction is complete before its result is read",
     "unrelated": "each producer is read in the nest",
     "no-region": "what an iteration reads is a box in the producer's axes",

@@ -39,6 +39,32 @@ def networks(draw: st.DrawFn) -> Graph:
     return b.build(*dict.fromkeys([made[-1], draw(st.sampled_from(made[1:]))]))
 
 
+@st.composite
+def chains(draw: st.DrawFn) -> Graph:
+    """Two to four operators one after the other, most of them depthwise or pointwise."""
+    b = GraphBuilder("chain")
+    shape = 1, draw(st.sampled_from([4, 8, 16])), draw(st.integers(4, 7)), draw(st.integers(3, 5))
+    y = b.input("x", shape)
+    kinds = [_depthwise, _depthwise, _pointwise, _pointwise, _pool, _convolution, _clip]
+    for kind in draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=4)):
+        y = kind(b, draw, y)
+    return b.build(y)
+
+
+@st.composite
+def wide_chains(draw: st.DrawFn) -> Graph:
+    """Pointwise to several blocks of channels, windows over them, pointwise again; all exact."""
+    b = GraphBuilder("wide")
+    shape = draw(st.integers(1, 2)), 8, draw(st.integers(5, 8)), draw(st.integers(4, 7))
+    middle = draw(st.sampled_from([32, 48, 64, 72]))
+    y = b.conv(b.input("x", shape), _weights(middle, 8, 1, 1), _bias(draw, middle))
+    for kind in draw(
+        st.lists(st.sampled_from([_depthwise, _depthwise, _peak, _clip]), min_size=1, max_size=3)
+    ):
+        y = kind(b, draw, y)
+    return b.build(_pointwise(b, draw, y))
+
+
 def _products(draw: st.DrawFn) -> Graph:
     b = GraphBuilder("products")
     y = b.input("x", (draw(st.sampled_from([4, 6, 12])), draw(st.integers(1, 5))))
@@ -96,6 +122,10 @@ def _pool(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
     if draw(st.booleans()):
         return b.max_pool(x, kernel, strides=stride, pads=kernel // 2)
     return b.average_pool(x, kernel, strides=stride)
+
+
+def _peak(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
+    return b.max_pool(x, draw(st.integers(2, 3)), strides=draw(st.integers(1, 2)), pads=1)
 
 
 def _clip(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:

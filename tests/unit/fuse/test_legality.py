@@ -10,6 +10,7 @@ from ago.errors import FusionError
 from ago.frontend import GraphBuilder
 from ago.fuse import FusionPlan, Nest, Placement, fuse
 from ago.fuse.pieces import find_pieces
+from ago.fuse.plan import Blocks
 from ago.fuse.rules import RULES
 from ago.ir.index import var
 from ago.ir.program import Program
@@ -92,8 +93,19 @@ class Broken:
     operators: tuple[str, ...]
 
 
-def nest(output: str, axis: str, *producers: tuple[str, int], block: int = 1) -> Nest:
-    return Nest(tuple(Placement(*p) for p in producers), output, axis, block)
+def nest(
+    output: str,
+    axis: str,
+    *producers: tuple[str, int],
+    block: int = 1,
+    blocks: Blocks | None = None,
+) -> Nest:
+    return Nest(tuple(Placement(*p) for p in producers), output, axis, block, blocks)
+
+
+def residual(*stages: str, reader: str = "clip1", axis: str = "c", size: int = 8) -> Nest:
+    """All of `BLOCK` by rows, some of it in blocks."""
+    return nest("add", "y", ("pad", 3), ("clip1", 1), blocks=Blocks(stages, reader, axis, size))
 
 
 CASES = [
@@ -114,6 +126,12 @@ CASES = [
     Broken("reused", BLOCK, nest("clip1", "y", ("pad", 4)), ("pad", "conv1")),
     Broken("reused", fork(), nest("clip1", "y", ("clip", 1)), ("clip", "add1")),
     Broken("unrelated", branches(), nest("clip1", "y", ("clip", 1)), ("clip",)),
+    Broken("unknown-stage", BLOCK, residual("add"), ("add", "clip1")),
+    Broken("unknown-axis", BLOCK, residual("pad", axis="k"), ("clip1",)),
+    Broken("bad-block", BLOCK, residual("pad", size=24), ("clip1",)),
+    Broken("bad-block", BLOCK, residual("pad", axis="y", size=1), ("clip1",)),
+    Broken("shared-block", BLOCK, residual("clip1", reader="add", size=4), ("clip1", "add")),
+    Broken("shared-block", BLOCK, residual("pad", reader="add", size=4), ("pad", "clip1")),
     Broken("no-region", grouped(), nest("conv1_out", "c", ("pad", 8), block=4), ("pad", "conv1")),
 ]
 
