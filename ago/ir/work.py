@@ -15,8 +15,15 @@ from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.ir.value import Call, functions
 
+_STEPS: Mapping[str, int] = {
+    **{"decay": 8, "silu": 12, "exp2": 13, "exp": 14, "sigmoid": 17, "gelu": 17},
+    **{"tanh": 22, "erf": 30, "log": 30},
+}
+"""Multiply-adds that take as long as a function: 1.6 for each cycle of a vector that
+`benchmarks.vector_math` finds with AVX2, since a contraction gets four fifths of two a cycle."""
+
 _SLOW_STEPS = 24
-"""Multiply-adds that take as long as one of the functions that are polynomials."""
+"""Multiply-adds that take as long as one of the other slow functions."""
 
 _STORE_STEPS = 4
 """Multiply-adds that take as long as to load and store one element."""
@@ -80,9 +87,9 @@ def _points(stage: Stage) -> int:
 def _effort(stage: Stage) -> float:
     """Roughly what a stage costs, in multiply-adds."""
     calls = list(functions(stage.value))
-    slow = sum(name in SLOW for name in calls)
-    plain = 1 if stage.reduce else _STORE_STEPS + len(calls) - slow
-    return float(_points(stage) * (plain + _SLOW_STEPS * slow))
+    slow = [_STEPS.get(name, _SLOW_STEPS) for name in calls if name in SLOW]
+    plain = 1 if stage.reduce else _STORE_STEPS + len(calls) - len(slow)
+    return float(_points(stage) * (plain + sum(slow)))
 
 
 def _nbytes(program: Program, parts: Mapping[str, int], *scopes: str) -> int:
