@@ -149,13 +149,14 @@ def _stage(notation: Notation, text: str, extents: dict[str, int]) -> Stage:
     reduced = [n for n in dict.fromkeys(named_variables(value)) if n not in spatial]
     if reduced and operator == "=":
         what = f"{', '.join(reduced)} not in {buffer}[...]: reduce with +=, *=, max= or min="
+        what += ", or name it there"
         notation.fail(notation.start + match.start(), what)
     names = [*spatial, *reduced]
     found = _Extents(notation, extents)
     found.infer()
     for name in names:
         if name not in extents:
-            what = f"no index gives the extent of {name}: pass extents"
+            what = f"no index gives the extent of {name}: pass extents={{{name!r}: ...}}"
             notation.fail(_place_of(name, (target, source)), what)
     found.check_bounds(names)
     axes = tuple(Axis(n, extents[n], "spatial" if n in spatial else "reduce") for n in names)
@@ -193,7 +194,7 @@ class _Extents:
                     self.notation.fail(
                         element.node,
                         f"{name} is {self.known[name]} elsewhere and {extent} in "
-                        f"{element.load.buffer}",
+                        f"{element.load.buffer}: give it another name there, or an equal shape",
                     )
         while found := self._reach():
             self.known.update(found)
@@ -237,7 +238,8 @@ class _Extents:
                 low, high = guarded_interval(index, self._ranges(), element.guard)
                 self.notation.fail(
                     element.node,
-                    f"{index} is {low} to {high}, and {element.load.buffer} has {extent} there",
+                    f"{index} is {low} to {high}, and {element.load.buffer} has {extent} there: "
+                    "guard it with if-else, or pass smaller extents",
                 )
 
 

@@ -62,7 +62,8 @@ class Notation:
             tree = ast.parse(f"({text})", mode="eval").body
         except SyntaxError as error:
             at = min(max((error.offset or 1) - 2, 0), max(len(text.rstrip()), 0))
-            self.fail(self.start + offset + at, "this is no expression")
+            what = "this is no expression: numbers, elements such as A[i, k], + - * /, functions "
+            self.fail(self.start + offset + at, f"{what}and if-else, each bracket closed")
         except RecursionError:
             self.fail(self.start + offset, "this is nested too deeply: cut it into statements")
         for node in ast.walk(tree):
@@ -77,7 +78,8 @@ class Notation:
         names: list[str] = []
         for part in _parts(target.slice):
             if not isinstance(part, ast.Name) or part.id in names:
-                self.fail(part, "each index on the left is a variable of its own")
+                what = "each index on the left is a variable of its own"
+                self.fail(part, f"{what}: what is added or doubled belongs to the right side")
             names.append(part.id)
         return target.value.id, names
 
@@ -106,10 +108,12 @@ class Notation:
     def _call(self, node: ast.Call, guard: Condition) -> Value:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
         if function not in FUNCTIONS:
-            self.fail(node, f"functions are {', '.join(sorted(FUNCTIONS))}")
+            known = ", ".join(sorted(FUNCTIONS))
+            self.fail(node, f"there is no function {function or 'here'}; functions are {known}")
         operands = FUNCTIONS[function].operands
         if len(node.args) != operands or node.keywords:
-            self.fail(node, f"{function} takes {operands} operands, not {len(node.args)}")
+            what = f"{function} takes {operands} operands, not {len(node.args)}"
+            self.fail(node, f"{what}: {function}({', '.join('abc'[:operands])})")
         return Call(function, tuple(self.value(arg, guard) for arg in node.args))
 
     def _element(self, node: ast.Subscript, guard: Condition) -> Value:
@@ -120,7 +124,8 @@ class Notation:
         index = tuple(self._index(part) for part in _parts(node.slice))
         shape = self.shapes[buffer]
         if len(index) != len(shape):
-            self.fail(node, f"{buffer} has shape {shape}, not {len(index)} dimensions")
+            what = f"{buffer} has shape {shape}, not {len(index)} dimensions"
+            self.fail(node, f"{what}: write an index for each of its {len(shape)}")
         load = Load(buffer, index)
         self.elements.append(Element(node, load, guard))
         return load

@@ -37,7 +37,7 @@ def never_negative(index: Index, loops: Sequence[For], known: Condition = ()) ->
     Where intervals fail, loops are eliminated from the inside by their own bounds, so that a bound
     cancels against the index; what is left is minimised exactly over each group of variables that
     occur together, as far as that takes few cases. Else each branch of a min or max is proved
-    by itself, and a division is multiplied out.
+    by itself, and a division is multiplied out, of the index or of what was eliminated from it.
 
     Args:
         index: The expression; all its variables belong to `loops`.
@@ -66,8 +66,11 @@ def never_negative_within(index: Index, bounds: Bounds, known: Condition = ()) -
         for eliminated in _eliminations(form, bounds)
     ):
         return True
-    branches = _branches(index)
-    return bool(branches) and all(never_negative_within(b, bounds, known) for b in branches)
+    return any(
+        all(never_negative_within(branch, bounds, known) for branch in branches)
+        for eliminated in _eliminations(index, bounds)
+        if (branches := _branches(eliminated))
+    )
 
 
 def first_outside(

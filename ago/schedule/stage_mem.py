@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ago.errors import ScheduleError
 from ago.ir.bounds import simplify
 from ago.ir.index import Index, var
-from ago.ir.nest import Buffer, For, If, Reduce, Scope, Stmt, Store
+from ago.ir.nest import Buffer, For, If, Reduce, Scope, Stmt, Store, leaves
 from ago.ir.program import Program
 from ago.ir.reindexing import reindex
 from ago.ir.value import Load, loads
@@ -52,7 +53,8 @@ def stage_mem(program: Program, buffer: str, loop: str, scope: Scope = "stack") 
         4. A loop that only reads: the buffer is complete before the nest (`order`) and has a value
            everywhere (`not-filled`).
         5. A loop that writes: each write covers one and the same full box, and reads stay in it;
-           where it is copied in, some statement reads all of it (`no-region`).
+           where it is copied in, some statement reads all of it (`no-region`), and another one in
+           front of the loop writes it (`not-filled`).
         6. Parallel loops stay free of races (`race`, `private-flow`).
 
     Args:
@@ -150,7 +152,18 @@ def _plan(
         return _Plan(box, copy_in=False, copy_out=True)
     if not any(_whole(use, known, path[:-1]) == box for use in found if not use.writes):
         raise _no_box(program, buffer, old, "its old values are not proved to be all there")
+    _check_filled(program, buffer, old)
     return _Plan(box, copy_in=True, copy_out=True)
+
+
+def _check_filled(program: Program, buffer: Buffer, old: For) -> None:
+    """Check that a buffer which is copied in has been written before."""
+    first = leaves((old,))[0]
+    before = takewhile(lambda leaf: leaf is not first, leaves(program.body))
+    if not any(leaf.buffer == buffer.name for leaf in before):
+        message = f"{buffer.name} would be copied in at {old.name}, in front of which none of it is"
+        hint = "choose a loop inside of which it is written, element by element, before it is read"
+        raise refuse("not-filled", program, message, loop=old.name, hint=hint)
 
 
 def _whole(use: Use, known: tuple[Index, ...], path: Sequence[For | If]) -> Box | None:

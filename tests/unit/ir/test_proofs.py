@@ -69,3 +69,12 @@ def test_each_branch_of_a_bound_is_proved_by_its_own_guard():
     assert never_negative(row - first, loops, known)
     assert never_negative(last - row, loops, known)
     assert not never_negative(last - row - 1, loops, known)
+
+
+def test_branches_of_what_is_left_of_a_loop_are_proved_by_guards():
+    """The rows between two places, of which a guard bounds one and a range the other."""
+    low, high = minimum(X, Y), maximum(X, Y)
+    loops = (loop("x", 4), loop("y", 3), loop("z", high - low + 1))
+    assert never_negative(2 - low - var("z"), loops, (2 - X,))
+    assert not never_negative(2 - low - var("z"), loops)
+    assert not never_negative(1 - low - var("z"), loops, (2 - X,))

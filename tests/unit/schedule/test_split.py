@@ -8,8 +8,10 @@ from ago.schedule.compute_at import compute_at
 from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.reorder import reorder
 from ago.schedule.split import Tail, split
+from ago.schedule.store_at import store_at
 from ago.schedule.tree import find_loop, loop_names
 from tests.support.schedules import assert_keeps, text
+from tests.support.subgraphs import mirrored
 
 TAILS: tuple[Tail, ...] = ("guard", "masked", "shift", "balance")
 
@@ -123,3 +125,9 @@ def test_exact_in_tiles_of_two_sizes() -> None:
     assert_keeps(program, after)
     with pytest.raises(ScheduleError, match="extent-not-constant"):
         split(inner, "S.j", 8)
+
+
+def test_masked_tiles_around_a_region_between_two_rows() -> None:
+    program = mirrored(3)
+    fused = store_at(compute_at(program, "S", "R.j"), "S", "R.i", "stack")
+    assert_keeps(program, split(fused, "R.i", 2, "masked"))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ago.errors import ScheduleError
 from ago.ir.examples import matmul, pad
 from ago.ir.interpreter import interpret
 from ago.ir.program import Program
 from ago.ir.verify import verify
 from ago.schedule.annotate import unroll, vectorize
+from ago.schedule.compute_at import compute_at
 from ago.schedule.decompose_reduction import decompose_reduction
 from ago.schedule.parallel import parallel
 from ago.schedule.reorder import reorder
+from ago.schedule.slide import slide
 from ago.schedule.split import Tail, split
 from ago.schedule.stage_mem import stage_mem
 from ago.schedule.tree import loop_names
@@ -118,3 +121,13 @@ def test_partial_sums_in_registers(target: str) -> None:
     arrays = integers(program)
     (found,) = run_compiled([(program, arrays)], target)
     np.testing.assert_array_equal(found, interpret(program, arrays)["C"])
+
+
+def test_nothing_is_copied_in_before_it_is_written() -> None:
+    """Where a window slides inside the loop, that it is written first is not proved."""
+    program = convolution(3, 1, 2, 2, 1, 1, 0, 1, pad_stage=True)
+    program = compute_at(compute_at(program, "K", "R.c"), "P", "R.y")
+    program = slide(program, "P", "y", "R.y")
+    with pytest.raises(ScheduleError) as refusal:
+        stage_mem(program, "K", "R.y", "stack")
+    assert refusal.value.code == "not-filled"
