@@ -28,10 +28,14 @@ the machine and its clock move the times by up to 30 %.
 
 _COLUMNS = """\
 * `share`: speed over that of independent multiply-adds in registers, timed beside the kernel.
-* `level`: where the kernel's inputs, weights and outputs live when it runs again and again.
-* `bound`: the time in which that level could deliver them; `limit` is `memory` where a kernel is
-  within 1.3 times of it.
-* `decisions`: register tile (rows x vectors) and place of the loop over tiles of the channels.
+* `bound by`: what the kernel needs longest, and for how long. `arithmetic`: its operations at the
+  peak, half of it where they are no multiply-adds. `loads`: vectors from L1, with the register tile
+  that loads the fewest. `L1` to `memory`: its inputs, weights and outputs, from the level that
+  holds all of them, as measured by `python -m benchmarks.machine`.
+* `of bound`: the bound's share of the time. A kernel below 40 % of the peak and below 75 % of its
+  bound is not explained; each table names those.
+* `decisions`: register tile (rows x vectors), how its tail is split, place of the loop over tiles
+  of the channels, steps unrolled.
 """
 
 

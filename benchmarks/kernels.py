@@ -1,8 +1,7 @@
-"""Each kernel's share of the FMA peak: of every distinct layer of models, and of a grid of shapes.
+"""Each kernel's share of the FMA peak and of its bound: layers of models, and a grid of shapes.
 
-Read `Row` first. A low share has a reason or is a fault: `bound` is the time in which the level of
-memory that holds the kernel's data could deliver them, and a kernel within 1.3 times of it is
-marked `memory`.
+Read `Row` first. A low share of the peak has a reason or is a fault: the bound names the reason,
+and the share of it says how much of the kernel's time the reason explains.
 
     python -m benchmarks.kernels MODEL.onnx ... [--grid]
 """
@@ -22,17 +21,24 @@ from ago.models import MODELS
 from ago.options import Options
 from ago.partition import relay_style
 from ago.pipeline import compile_graph
-from ago.tune.machine import Level, Machine, PeakProbe, measure_machine
+from ago.tune.machine import Machine, PeakProbe, measure_machine
+from benchmarks.bounds import Bound, bound_of
 from benchmarks.grid import grid, plain
 from benchmarks.steps import Model, Timing, time_steps
 from benchmarks.tables import markdown_table, pin
 
 _HEADER = (
     *("kernel", "count", "MFLOP", "µs", "GFLOP/s", "share"),
-    *("KiB", "level", "bound, µs", "limit", "decisions"),
+    *("KiB", "bound by", "bound, µs", "of bound", "decisions"),
 )
 
-_NEAR = 1.3
+_LOW = 0.4
+"""Share of the peak below which a kernel must be explained."""
+
+_EXPLAINED = 0.75
+"""Share of its bound from which a kernel is."""
+
+_Job = tuple[Model, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +47,21 @@ class Row:
 
     Attributes:
         timing: Its time.
-        level: The level of memory in which its data live.
-        bound: Seconds in which that level could deliver them.
+        bound: What it is bound by.
     """
 
     timing: Timing
-    level: Level
-    bound: float
+    bound: Bound
 
     @property
-    def is_memory_bound(self) -> bool:
-        """Whether the bandwidth explains the time."""
-        return self.timing.seconds <= _NEAR * self.bound
+    def of_bound(self) -> float:
+        """The bound's share of the time; above 1 where a cache did better than when measured."""
+        return self.bound.seconds / self.timing.seconds
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is slow and its bound does not say why."""
+        return self.timing.share < _LOW and self.of_bound < _EXPLAINED
 
     def cells(self) -> list[str]:
         """Its line in the table."""
@@ -65,9 +74,9 @@ class Row:
             f"{work.flop / seconds / 1e9:.1f}",
             f"{100 * self.timing.share:.0f} %",
             f"{work.nbytes / 1024:.0f}",
-            self.level.name,
-            f"{1e6 * self.bound:.1f}",
-            "memory" if self.is_memory_bound else "",
+            self.bound.by,
+            f"{1e6 * self.bound.seconds:.1f}",
+            f"{100 * self.of_bound:.0f} %",
             work.decisions,
         ]
 
@@ -83,8 +92,7 @@ def model_rows(graph: Graph, machine: Machine) -> list[Row]:
         UnsupportedError: It cannot be compiled.
     """
     model = Model(compile_graph(graph, Options(machine.host), relay_style))
-    jobs = [(model, step, count) for step, count in model.distinct_steps().items()]
-    return _rows(time_steps(jobs, PeakProbe(machine.host)), machine)
+    return _rows([(model, step, count) for step, count in model.distinct_steps().items()], machine)
 
 
 def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], list[str]]:
@@ -107,21 +115,29 @@ def grid_rows(graphs: Iterable[Graph], machine: Machine) -> tuple[list[Row], lis
         kernels = model.compilation.kernels
         heavy = [n for n, kernel in enumerate(kernels) if kernel.subgraph.complex_nodes]
         jobs += [(model, n, 1) for n in heavy or range(len(kernels))]
-    return _rows(time_steps(jobs, PeakProbe(machine.host)), machine), failures
+    return _rows(jobs, machine), failures
 
 
-def _rows(timings: Sequence[Timing], machine: Machine) -> list[Row]:
-    rows = []
-    for timing in timings:
-        work = timing.workload
-        level = machine.level_of(work.nbytes)
-        rows.append(Row(timing, level, level.seconds(work.read_bytes, work.written_bytes)))
-    return rows
+def _rows(jobs: Sequence[_Job], machine: Machine) -> list[Row]:
+    programs = [model.compilation.kernels[step].lowered.program for model, step, _ in jobs]
+    timings = time_steps(jobs, PeakProbe(machine.host))
+    return [
+        Row(timing, bound_of(program, machine))
+        for timing, program in zip(timings, programs, strict=True)
+    ]
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
     return markdown_table(_HEADER, [row.cells() for row in rows])
+
+
+def open_rows(rows: Sequence[Row]) -> str:
+    """Which kernels are slow for no reason that the table gives."""
+    found = [row.timing.workload.label for row in rows if row.is_open]
+    which = "; ".join(found) or "none"
+    limits = f"{100 * _LOW:.0f} % of the peak and {100 * _EXPLAINED:.0f} % of the bound"
+    return f"Below {limits}: {which}.\n"
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -144,7 +160,7 @@ def model_section(models: Sequence[str], machine: Machine) -> str:
         try:
             graph = MODELS[name]() if name in MODELS else load(name)
             rows = model_rows(graph, machine)
-            parts += [table(rows), summary(rows)]
+            parts += [table(rows), summary(rows), open_rows(rows)]
         except AgoError as error:
             parts.append(f"Skipped: {error}\n")
     return "\n".join(parts)
@@ -154,7 +170,8 @@ def grid_section(machine: Machine) -> str:
     """The grid's table, and what in it could not be compiled."""
     rows, failures = grid_rows(grid(), machine)
     others, failed = grid_rows(plain(), machine)
-    parts = [table(rows), "### Without multiply-adds\n", table(others)]
+    plain_part = ["### Without multiply-adds\n", table(others), open_rows(others)]
+    parts = [table(rows), open_rows(rows), *plain_part]
     return "\n".join([*parts, *(f"Skipped: {failure}\n" for failure in [*failures, *failed])])
 
 

@@ -224,12 +224,12 @@ def _round_lanes(schedule: Schedule, piece: Piece, target: Target) -> int:
     part = roles(schedule.program, piece.output, piece.reduction, target.lanes)
     if part is None or part.lane_axis is None:
         return 1
+    if part.reduction is not None and ragged_group(part, part.lane_axis, target.lanes):
+        return target.lanes
     whole_tile = target.lanes * interleaving(schedule.program, part, part.lane_axis, target.lanes)
     try:
         schedule.apply(round_axis, part.output.name, part.lane_axis, whole_tile)
     except ScheduleError:
         extent = part.output.axis(part.lane_axis).extent
-        whole = extent % whole_tile == 0
-        grouped = part.reduction and ragged_group(part, part.lane_axis, target.lanes)
-        return target.lanes if whole or grouped else 1
+        return target.lanes if extent % whole_tile == 0 else 1
     return target.lanes

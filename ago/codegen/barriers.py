@@ -93,40 +93,44 @@ def settled(block: Block, library: Container[str], registers: int) -> dict[int, 
         registers: Vector registers of the target; a tile that takes half of them is large.
     """
     found: dict[int, tuple[str, ...]] = {}
-    for first, tile in _finished(block):
+    for first, stores in _stored(block):
+        tile = _names(stores)
         assigned = {a.register for a in block.actions[:first] if isinstance(a, Assign)}
         if len(tile) <= _TOGETHER or not assigned.issuperset(tile):
             continue
-        stores = block.actions[first : first + len(tile)]
-        if all(isinstance(s, Write) and _is_long(block, s, library) for s in stores):
-            for start in range(0, len(tile), _TOGETHER):
-                found[first + start] = tile[start : start + _TOGETHER]
+        writes = block.actions[first : first + len(stores)]
+        if all(isinstance(w, Write) and _is_long(block, w, library) for w in writes):
+            for start in range(0, len(stores), _TOGETHER):
+                found[first + start] = _names(stores[start : start + _TOGETHER])
         elif len(tile) < registers / 2:
             continue
         found[first] = (*tile, *found.get(first, ()))
     return found
 
 
-def _finished(block: Block) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Runs of stores of one accumulator each: where, and which."""
-    run: list[str] = []
+def _names(stores: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The accumulators that some stores read, each once."""
+    return tuple(dict.fromkeys(name for store in stores for name in store))
+
+
+def _stored(block: Block) -> Iterator[tuple[int, list[tuple[str, ...]]]]:
+    """Runs of stores of accumulators: where each begins, and what each of its stores reads."""
+    run: list[tuple[str, ...]] = []
     for number, action in enumerate(block.actions):
-        register = _accumulator(block, action) if isinstance(action, Write) else None
-        if register is not None and register not in run:
-            run.append(register)
-            continue
-        if run:
-            yield number - len(run), tuple(run)
-        run = [] if register is None else [register]
+        read = _accumulators(block, action) if isinstance(action, Write) else ()
+        if read:
+            run.append(read)
+        elif run:
+            yield number - len(run), run
+            run = []
     if run:
-        yield len(block.actions) - len(run), tuple(run)
+        yield len(block.actions) - len(run), run
 
 
-def _accumulator(block: Block, write: Write) -> str | None:
-    """The one vector variable of which a store's value is computed."""
-    nodes = (block.nodes[position] for position in _reached(block, write.node))
-    names = {node.name for node in nodes if isinstance(node, Register) and node.vector}
-    return names.pop() if len(names) == 1 else None
+def _accumulators(block: Block, write: Write) -> tuple[str, ...]:
+    """The vector variables of which a store's value is computed."""
+    nodes = (block.nodes[position] for position in sorted(_reached(block, write.node)))
+    return tuple(node.name for node in nodes if isinstance(node, Register) and node.vector)
 
 
 def _is_long(block: Block, write: Write, library: Container[str]) -> bool:

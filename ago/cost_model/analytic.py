@@ -210,10 +210,7 @@ def tile_terms(
 ) -> TileTerms:
     """The terms of `tile_cycles`, which see for the arguments; `tail` is by default `row_tail`."""
     multiplies = tile.rows * tile.vectors
-    loads = sum(
-        _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
-        for operand in problem.operands
-    )
+    loads = tile_loads(problem, tile, target)
     tiles = row_tiles(problem, tile, tail) * problem.vectors / tile.vectors
     return TileTerms(
         multiply=multiplies / target.fma_pipes,
@@ -225,6 +222,20 @@ def tile_terms(
         steps=problem.steps,
         once=_TILE_OVERHEAD + _STORE_CYCLES * multiplies,
         tiles=problem.repeats * tiles,
+    )
+
+
+def tile_loads(problem: TileProblem, tile: Tile, target: Target) -> float:
+    """Load instructions of one step of a tile; those whose lanes are then picked count twice.
+
+    Args:
+        problem: The reduction.
+        tile: Its rows and vectors share what they load.
+        target: Lanes and registers.
+    """
+    return sum(
+        _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
+        for operand in problem.operands
     )
 
 

@@ -76,8 +76,17 @@ def stage_flop(stage: Stage) -> int:
     """
     if stage.reduce is None:
         return 0
+    return (2 if multiplies(stage) else 1) * _points(stage)
+
+
+def multiplies(stage: Stage) -> bool:
+    """Whether a stage sums up products, so that each of its steps is a multiply-add.
+
+    Args:
+        stage: Any stage.
+    """
     product = isinstance(stage.value, Call) and stage.value.function == "mul"
-    return (2 if product else 1) * _points(stage)
+    return stage.reduce is not None and product
 
 
 def _points(stage: Stage) -> int:
