@@ -24,6 +24,9 @@ from ago.codegen.tree import (
 _SHARED = 4
 """Uses from which a vector counts as one that a whole tile shares."""
 
+_ROOM = 8
+"""Registers in which the last steps of a tile and what its results go through fit side by side."""
+
 _TOGETHER = 4
 """Results on which a long computation is done side by side: their latencies hide each other."""
 
@@ -90,7 +93,7 @@ def settled(block: Block, library: Container[str], registers: int) -> dict[int, 
     Args:
         block: Straight-line code.
         library: The functions that take many instructions.
-        registers: Vector registers of the target; a tile that takes half of them is large.
+        registers: Vector registers of the target; a tile is large that leaves few of them.
     """
     found: dict[int, tuple[str, ...]] = {}
     for first, stores in _stored(block):
@@ -102,7 +105,7 @@ def settled(block: Block, library: Container[str], registers: int) -> dict[int, 
         if all(isinstance(w, Write) and _is_long(block, w, library) for w in writes):
             for start in range(0, len(stores), _TOGETHER):
                 found[first + start] = _names(stores[start : start + _TOGETHER])
-        elif len(tile) < registers / 2:
+        elif registers - len(tile) > _ROOM:
             continue
         found[first] = (*tile, *found.get(first, ()))
     return found

@@ -46,6 +46,10 @@ KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
     "pointwise": (lambda: conv(64, 96, 14, 1), {"avx2": 0.58, "avx512": 0.60, "neon": 0.80}),
     "pointwise 7x7": (lambda: conv(160, 120, 7, 1), {"avx2": 0.54, "avx512": 0.56, "neon": 0.75}),
     "five vectors": (lambda: conv(64, 40, 14, 1), {"avx2": 0.54, "avx512": 0.54, "neon": 0.75}),
+    "pointwise, few channels": (
+        lambda: conv(16, 64, 14, 1),
+        {"avx2": 0.50, "avx512": 0.50, "neon": 0.60},
+    ),
     "3x3": (lambda: conv(64, 64, 14, 3), {"avx2": 0.54, "avx512": 0.56, "neon": 0.75}),
     "depthwise 3x3": (
         lambda: conv(64, 64, 14, 3, group=64),
@@ -61,6 +65,10 @@ KERNELS: dict[str, tuple[Callable[[], Graph], dict[str, float]]] = {
     ),
     "depthwise 5x5": (
         lambda: conv(64, 64, 14, 5, group=64),
+        {"avx2": 0.50, "avx512": 0.60, "neon": 0.60},
+    ),
+    "depthwise 5x5, wide": (
+        lambda: conv(40, 40, 28, 5, group=40),
         {"avx2": 0.50, "avx512": 0.60, "neon": 0.60},
     ),
     "depthwise times 2": (

@@ -274,7 +274,7 @@ def test_what_is_stored_waits_for_the_tile_and_long_functions_for_those_before()
     library = frozenset({"silu"})
     found = settled(tile(6, "silu"), library, 32)
     assert found == {6: names + names[:4], 10: names[4:]}
-    assert settled(tile(6, "neg"), library, 12) == {6: names}
-    assert settled(tile(6, "neg"), library, 16) == {}
+    assert settled(tile(6, "neg"), library, 14) == {6: names}
+    assert settled(tile(6, "neg"), library, 15) == {}
     assert settled(tile(4, "silu"), library, 8) == {}
     assert settled(tile(6, "silu", in_block=False), library, 8) == {}
