@@ -7,7 +7,7 @@ transposed in registers as they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ago.errors import ScheduleError
@@ -34,17 +34,22 @@ class _Nest:
     loops: Mapping[str, int]
 
 
-def tile_elementwise(schedule: Schedule, stage: str, lanes: int) -> None:
+def tile_elementwise(
+    schedule: Schedule, stage: str, lanes: int, kept: Collection[str] = ()
+) -> None:
     """Vectorise every nest of a stage that is still serial.
 
     Args:
         schedule: The schedule.
         stage: An element-wise stage; loops around several statements stay as they are.
         lanes: float32 lanes of a vector; 1 for scalar code, which is left alone.
+        kept: Loops that stay outside of all others, as they are.
     """
     if lanes == 1:
         return
-    for nest in list(_nests(schedule.program.body, stage, ())):
+    for found in list(_nests(schedule.program.body, stage, ())):
+        loops = {loop: extent for loop, extent in found.loops.items() if loop not in kept}
+        nest = _Nest(found.leaf, loops)
         long = [loop for loop, extent in nest.loops.items() if extent > 1]
         steps = {loop: _Steps.of(schedule.program, nest.leaf, loop) for loop in long}
         along = [loop for loop in long if steps[loop].contiguous]

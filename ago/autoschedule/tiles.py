@@ -65,7 +65,8 @@ def tile_piece(
     if part.reduction is not None:
         _tile_reduction(schedule, part, part.reduction, lanes, target, (inner, whole))
     if part.reduction is None or lanes > 1:
-        tile_elementwise(schedule, part.output.name, target.lanes)
+        alone = [part.output.loop(a.name) for a in part.output.axes[:inner]]
+        tile_elementwise(schedule, part.output.name, target.lanes, alone)
 
 
 def _tile_reduction(

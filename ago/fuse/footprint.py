@@ -119,28 +119,34 @@ def keeps_rows(stage: Stage, found: Footprint) -> bool:
     return axis is not None and (found.slides or found.is_clipped or axis in guarded_axes(stage))
 
 
-def outer_axes(program: Program, pieces: Sequence[Piece], axis: str) -> tuple[str, ...]:
+def outer_axes(
+    program: Program, pieces: Sequence[Piece], axis: str, beside: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The axes in front of `axis` that may stay outside the shared loop.
 
     Every producer moves with such an axis position by position: each run of the shared loop works
-    on a part of its own. No tile is along it, which would have single rows or single lanes then.
+    on a part of its own. Further results have an axis of its name and extent. No tile is along it,
+    which would have single rows or single lanes then.
 
     Args:
         program: A naive program after `find_pieces`.
         pieces: Of one nest, in order of execution.
         axis: Of the last piece's output.
+        beside: The stages of the pieces that write further results.
     """
-    return _outer_axes(program, tuple(pieces), axis)
+    return _outer_axes(program, tuple(pieces), axis, tuple(beside))
 
 
 @by_identity(4)
-def _outer_axes(program: Program, pieces: tuple[Piece, ...], axis: str) -> tuple[str, ...]:
+def _outer_axes(
+    program: Program, pieces: tuple[Piece, ...], axis: str, beside: tuple[str, ...]
+) -> tuple[str, ...]:
     found: list[str] = []
     for other in program.stage(pieces[-1].output).axes:
-        if other.name == axis:
+        if other.name == axis or not all(other in program.stage(s).axes for s in beside):
             break
         if other.extent > 1:
-            known = footprints(program, pieces, other.name, 1, ())
+            known = footprints(program, pieces, other.name, 1, (), beside)
             if not all(_follows(program.stage(name), f) for name, f in known.items()):
                 break
             if any(_is_tiled(program, piece, other.name, known) for piece in pieces):
@@ -173,7 +179,12 @@ def _follows(stage: Stage, found: Footprint) -> bool:
 
 
 def footprints(
-    program: Program, pieces: Sequence[Piece], axis: str, block: int, outer: Sequence[str]
+    program: Program,
+    pieces: Sequence[Piece],
+    axis: str,
+    block: int,
+    outer: Sequence[str],
+    beside: Sequence[str] = (),
 ) -> Mapping[str, Footprint]:
     """What iterations of the last piece's loop over `axis` read of the other pieces' results.
 
@@ -183,6 +194,7 @@ def footprints(
         axis: Of the last piece's output.
         block: Positions of it an iteration.
         outer: The axes outside the loop, from `outer_axes`.
+        beside: The stages of the pieces that write further results; they have such axes, too.
 
     Returns:
         By name of the stage that writes a result. Producers that no piece reads are left out.
@@ -190,23 +202,29 @@ def footprints(
     Raises:
         FusionError: `no-region` where a region is no box in the producer's axes.
     """
-    return _footprints(program, tuple(pieces), axis, block, tuple(outer))
+    return _footprints(program, tuple(pieces), axis, block, tuple(outer), tuple(beside))
 
 
 @by_identity(4)
 def _footprints(
-    program: Program, pieces: tuple[Piece, ...], axis: str, block: int, outer: tuple[str, ...]
+    program: Program,
+    pieces: tuple[Piece, ...],
+    axis: str,
+    block: int,
+    outer: tuple[str, ...],
+    beside: tuple[str, ...],
 ) -> dict[str, Footprint]:
     output = program.stage(pieces[-1].output)
     loop = output.loop(axis)
     loops = -(-output.axis(axis).extent // block), math.prod(output.axis(a).extent for a in outer)
-    known = {output.name: {output.loop(a.name): Span(0, 0, a.extent - 1) for a in output.axes}}
-    known[output.name].update({output.loop(a): Span(0, 0, 0) for a in outer})
-    known[output.name][loop] = Span(block, 0, block - 1)
+    known = {output.name: _result_spans(output, axis, block, outer)}
+    for stage in map(program.stage, beside):
+        own = stage.axis(axis).extent // loops[0]
+        known[stage.name] = _result_spans(stage, axis, own, outer)
     found: dict[str, Footprint] = {}
     for piece in reversed(pieces):
         writer = program.stage(piece.output)
-        if writer.name != output.name:
+        if writer.name not in known:
             region = _region(program, known, writer, loop, loops[0])
             if region is None:
                 continue
@@ -217,6 +235,14 @@ def _footprints(
             read = _region(program, known, inner, loop, loops[0])
             known[inner.name] = {} if read is None else _axis_spans(inner, read, loop, loops[0])
     return found
+
+
+def _result_spans(stage: Stage, axis: str, block: int, outer: Sequence[str]) -> dict[str, Span]:
+    """What an iteration computes of a result, along each of its loops."""
+    spans = {stage.loop(a.name): Span(0, 0, a.extent - 1) for a in stage.axes}
+    spans.update({stage.loop(a): Span(0, 0, 0) for a in outer})
+    spans[stage.loop(axis)] = Span(block, 0, block - 1)
+    return spans
 
 
 def _footprint(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ago.cost_model.analytic import candidate_tiles, stream_cycles, tile_cycles
 from ago.fuse.footprint import Footprint, moving_axis
-from ago.fuse.pieces import Piece
+from ago.fuse.pieces import Piece, reads_of
 from ago.fuse.problem import tile_problem, vector_choices
 from ago.fuse.shape import reduction_axis, roles, stage_loads
 from ago.fuse.strips import MIN_STEPS, Cut, best_cut, nest_steps, piece_steps
@@ -99,26 +99,28 @@ def nest_gain(
     Args:
         program: A naive program after `find_pieces`.
         pieces: The nest's, in order of execution.
-        axis: The shared axis of the last one's output.
+        axis: The shared axis of the results.
         found: What an iteration reads of each producer.
         factors: How often each producer's elements are computed.
         target: Caches.
     """
-    windows = [found[piece.output] for piece in pieces[:-1]]
+    producers = [piece for piece in pieces if piece.output in found]
+    windows = [found[piece.output] for piece in producers]
     sizes = [4.0 * math.prod(f.shape) for f in windows]
-    axes = [moving_axis(program.stage(f.stage), f) for f in windows]
+    reads = [sum(f.buffer in reads_of(program, piece) for piece in pieces) for f in windows]
     constants = [
-        constant_bytes(program, piece, a) for piece, a in zip(pieces, (*axes, axis), strict=True)
+        constant_bytes(program, piece, _moving(program, piece, axis, found)) for piece in pieces
     ]
     weights = sum(again for again, _ in constants)
     near = sum(4.0 * f.kept_elements for f in windows) + weights
     near += sum(parts for _, parts in constants) / windows[0].iterations
-    apart = sum(stream_cycles(target, 3 * size, size) for size in sizes)
-    together = sum(stream_cycles(target, 2 * size, near) for size in sizes)
+    visits = list(zip(sizes, reads, strict=True))
+    apart = sum(stream_cycles(target, (2 + n) * size, size) for size, n in visits)
+    together = sum(stream_cycles(target, (1 + n) * size, near) for size, n in visits)
     steps = max(f.iterations * f.repeats for f in windows)
     again = sum(
         max(float(factors[piece.output]) - 1.0, 0.0) * _work(program, piece, target)
-        for piece in pieces[:-1]
+        for piece in producers
     )
     busy = sum(_work(program, piece, target) for piece in pieces)
     moved = [size for size in sizes if cache_level(target, size) != cache_level(target, near)]
@@ -155,6 +157,14 @@ def strip_gain(
     shared = cuts and nest_steps(program, pieces) >= MIN_STEPS
     waste = best_cut(cuts, threads).waste(threads) if shared else serial
     return saved - waste * sum(_work(program, piece, target) for piece in pieces)
+
+
+def _moving(
+    program: Program, piece: Piece, axis: str, found: Mapping[str, Footprint]
+) -> str | None:
+    """The axis of a piece's output that moves with the shared loop."""
+    window = found.get(piece.output)
+    return axis if window is None else moving_axis(program.stage(piece.output), window)
 
 
 def constant_bytes(program: Program, piece: Piece, axis: str | None) -> tuple[float, float]:

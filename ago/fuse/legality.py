@@ -8,7 +8,7 @@ b. Every dependence points forward: when an iteration reads an element, this or 
 c. Nothing is read after its storage was reused (`reused`).
 d. A reduction is complete before its result is read (`incomplete`).
 
-Blocks inside of a nest have a rule of their own, in `blocks`.
+Blocks inside of a nest have a rule of their own, in `blocks`; further results of it in `beside`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ago.errors import FusionError
+from ago.fuse.beside import check_beside
 from ago.fuse.blocks import check_blocks
 from ago.fuse.footprint import Footprint, footprints, outer_axes
-from ago.fuse.pieces import Piece
+from ago.fuse.pieces import Piece, reads_of
 from ago.fuse.plan import FusionPlan, Nest
 from ago.fuse.rules import broken
 from ago.fuse.shape import stage_loads
-from ago.ir.identity import by_identity
 from ago.ir.program import Program
 
 
@@ -62,23 +62,17 @@ def check_nest(program: Program, pieces: Sequence[Piece], nest: Nest) -> Mapping
     """
     members = _members(pieces, nest)
     _check_axis(program, members[-1], nest)
+    check_beside(program, pieces, members, nest)
     _check_order(program, members, nest)
     _check_convex(program, pieces, members, nest)
     _check_readers(program, pieces, members, nest)
-    outer = outer_axes(program, members, nest.axis)
-    found = footprints(program, members, nest.axis, nest.block, outer)
+    outer = outer_axes(program, members, nest.axis, nest.beside)
+    found = footprints(program, members, nest.axis, nest.block, outer, nest.beside)
     for placement in nest.producers:
         if placement.ring:
             _check_ring(program, found[placement.stage], placement.ring, nest)
     check_blocks(program, members, nest, found, outer)
     return found
-
-
-@by_identity(4)
-def reads_of(program: Program, piece: Piece) -> frozenset[str]:
-    """The buffers that a piece reads."""
-    names = [piece.output] if piece.reduction is None else [piece.output, piece.reduction]
-    return frozenset(load.buffer for name in names for load in stage_loads(program.stage(name)))
 
 
 def _members(pieces: Sequence[Piece], nest: Nest) -> list[Piece]:
@@ -154,7 +148,7 @@ def _check_readers(
     program: Program, pieces: Sequence[Piece], members: Sequence[Piece], nest: Nest
 ) -> None:
     """Check that only the nest reads what it keeps, of which nothing is left after an iteration."""
-    for producer in members[:-1]:
+    for producer in members[: len(nest.producers)]:
         buffer = program.stage(producer.output).buffer
         if not any(buffer in reads_of(program, piece) for piece in members):
             rule = "nothing in the nest reads it"

@@ -14,10 +14,12 @@ from ago.fuse.footprint import Footprint, keeps_rows, moving_axis, outer_axes
 from ago.fuse.legality import check_nest, check_plan
 from ago.fuse.pieces import Piece, find_pieces
 from ago.fuse.plan import FusionPlan, Nest
+from ago.fuse.shape import guarded_axes
 from ago.fuse.strips import MIN_STEPS, Cut, best_cut, cut_steps, nest_cuts, nest_steps
 from ago.ir.nest import Stage
 from ago.ir.program import Program
 from ago.schedule.compute_at import compute_at
+from ago.schedule.compute_with import compute_with
 from ago.schedule.divide_axis import divide_axis
 from ago.schedule.fold_storage import fold_storage
 from ago.schedule.parallel import parallel
@@ -57,12 +59,14 @@ class OpenNest:
         pieces: Its pieces in order of execution.
         footprints: What an iteration reads of each producer, by stage.
         parts: What a block reads of each producer computed in blocks.
+        shared: The axes of its results that the loops down to the shared one run over.
     """
 
     nest: Nest
     pieces: tuple[Piece, ...]
     footprints: Mapping[str, Footprint]
     parts: Mapping[str, Footprint]
+    shared: tuple[str, ...]
 
     def block_loop(self, stage: str) -> str | None:
         """The loop over blocks that a producer is computed at; None outside of blocks."""
@@ -121,7 +125,8 @@ def open_nest(schedule: Schedule, pieces: Sequence[Piece], nest: Nest) -> OpenNe
     found = check_nest(program, pieces, nest)
     by_name = {piece.output: piece for piece in pieces}
     members = tuple(by_name[stage] for stage in nest.stages)
-    outer = outer_axes(program, members, nest.axis)
+    outer = outer_axes(program, members, nest.axis, nest.beside)
+    shared = (*outer, nest.axis)
     names = [a.name for a in program.stage(nest.output).axes]
     if nest.block > 1 or names.index(nest.axis) > len(outer):
         schedule.apply(divide_axis, nest.output, nest.axis, nest.block, len(outer))
@@ -131,13 +136,13 @@ def open_nest(schedule: Schedule, pieces: Sequence[Piece], nest: Nest) -> OpenNe
         place = len(outer) + 1 if nest.blocks.reader == nest.output else 0
         blocks = nest.blocks
         schedule.apply(divide_axis, blocks.reader, blocks.axis, blocks.size, place)
-    return OpenNest(nest, members, found, parts)
+    return OpenNest(nest, members, found, parts, shared)
 
 
 def build_nest(
     schedule: Schedule, opened: OpenNest, finish: Callable[[Seat], None], threads: int = 1
 ) -> None:
-    """Compute the producers of a nest at its shared loop.
+    """Compute the producers of a nest at its shared loop, and further results beside its output.
 
     For several threads the nest becomes a parallel loop over strips. Each has a copy of its own of
     what the nest keeps between its pieces, and begins with a whole window.
@@ -165,7 +170,12 @@ def build_nest(
     slides = slides if loop != home else set()
     axes: dict[str, str | None] = {}
     for piece in reversed(opened.pieces[:-1]):
-        stage, found = schedule.program.stage(piece.output), opened.footprints[piece.output]
+        stage = schedule.program.stage(piece.output)
+        if stage.name in nest.beside:
+            schedule.apply(compute_with, stage.name, nest.loop, opened.shared)
+            finish(_seat_beside(stage, piece, opened.shared))
+            continue
+        found = opened.footprints[stage.name]
         seat = _seat(opened, piece, stage)
         axes[stage.name] = seat.axis
         at = opened.block_loop(stage.name) or loop
@@ -175,22 +185,31 @@ def build_nest(
         if home is not None:
             schedule.apply(privatize, found.buffer, home)
         finish(seat)
-    # Producers come first: a window is plain only while its reader's own has not begun to slide.
-    for stage_name in (p.stage for p in nest.producers if p.stage in slides):
-        found, axis = opened.footprints[stage_name], axes[stage_name]
-        assert axis is not None
-        assert found.dimension is not None
-        schedule.apply(slide, stage_name, axis, loop)
-        schedule.apply(fold_storage, found.buffer, found.dimension + (home is not None), loop)
+    _slide_windows(schedule, opened, {s: axes[s] for s in slides}, loop, int(home is not None))
     for part in (part for name, part in opened.parts.items() if name in slides):
         schedule.apply(transform_layout, part.buffer, ring_layout(part))
     if home is not None:
         schedule.apply(parallel, home)
 
 
+def _slide_windows(
+    schedule: Schedule, opened: OpenNest, axes: Mapping[str, str | None], loop: str, copies: int
+) -> None:
+    """Let the windows of the given stages slide along `loop`; their buffers begin with `copies`.
+
+    Producers come first: a window is plain only while its reader's own has not begun to slide.
+    """
+    for stage in (p.stage for p in opened.nest.producers if p.stage in axes):
+        found, axis = opened.footprints[stage], axes[stage]
+        assert axis is not None
+        assert found.dimension is not None
+        schedule.apply(slide, stage, axis, loop)
+        schedule.apply(fold_storage, found.buffer, found.dimension + copies, loop)
+
+
 def _cut(program: Program, opened: OpenNest, outer: Sequence[str], threads: int) -> Cut | None:
-    """How threads share a nest; None where there is one thread, or too little to do."""
-    if threads == 1 or nest_steps(program, opened.pieces) < MIN_STEPS:
+    """How threads share a nest; None for one thread, several results, or too little to do."""
+    if threads == 1 or opened.nest.beside or nest_steps(program, opened.pieces) < MIN_STEPS:
         return None
     cuts = nest_cuts(program, opened.pieces, outer, opened.nest.loop, opened.footprints)
     return best_cut(cuts, threads) if cuts else None
@@ -206,3 +225,10 @@ def _seat(opened: OpenNest, piece: Piece, stage: Stage) -> Seat:
     if blocks is not None and stage.name == blocks.reader:
         kept = max(kept, 1)
     return Seat(piece, axis, kept, opened.is_cut(stage.name))
+
+
+def _seat_beside(stage: Stage, piece: Piece, shared: Sequence[str]) -> Seat:
+    """The place of a further result; a guard on its position in the shared loop stays alone."""
+    guarded = shared[-1] in guarded_axes(stage)
+    kept = [a.name for a in stage.axes].index(shared[-1]) + 1 if guarded else 0
+    return Seat(piece, shared[-1], kept)

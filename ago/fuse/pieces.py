@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ago.fuse.shape import plain_stages, reduction_axis, stage_loads
 from ago.ir.functions import SLOW
+from ago.ir.identity import by_identity
 from ago.ir.index import variables
 from ago.ir.nest import Stage
 from ago.ir.program import Program
@@ -66,6 +67,13 @@ def find_pieces(schedule: Schedule) -> list[Piece]:
 def readers(program: Program, buffer: str) -> list[Stage]:
     """The stages that load from a buffer."""
     return [s for s in program.stages if any(load.buffer == buffer for load in stage_loads(s))]
+
+
+@by_identity(4)
+def reads_of(program: Program, piece: Piece) -> frozenset[str]:
+    """The buffers that a piece reads."""
+    names = [piece.output] if piece.reduction is None else [piece.output, piece.reduction]
+    return frozenset(load.buffer for name in names for load in stage_loads(program.stage(name)))
 
 
 def _joins_its_reader(program: Program, name: str) -> bool:

@@ -66,6 +66,8 @@ class Nest:
         block: Positions of that axis in one iteration; divides its extent.
         blocks: Producers that each iteration computes part by part; None where all of them are
             computed whole.
+        beside: Names of stages that write further results, which nothing in the nest reads. The
+            shared loop divides their axis of the same name alike.
     """
 
     producers: tuple[Placement, ...]
@@ -73,11 +75,12 @@ class Nest:
     axis: str
     block: int = 1
     blocks: Blocks | None = None
+    beside: tuple[str, ...] = ()
 
     @property
     def stages(self) -> tuple[str, ...]:
         """The stages that write the pieces' results, in order of execution."""
-        return (*(p.stage for p in self.producers), self.output)
+        return (*(p.stage for p in self.producers), *self.beside, self.output)
 
     @property
     def loop(self) -> str:
@@ -87,7 +90,9 @@ class Nest:
     def __str__(self) -> str:
         block = f"/{self.block}" if self.block > 1 else ""
         inside = "" if self.blocks is None else f", {self.blocks}"
-        return f"{' + '.join(map(str, self.producers))} at {self.loop}{block}{inside}"
+        beside = f" beside {', '.join(self.beside)}" if self.beside else ""
+        stages = " + ".join(map(str, self.producers))
+        return f"{stages} at {self.loop}{block}{beside}{inside}"
 
 
 @dataclass(frozen=True, slots=True)

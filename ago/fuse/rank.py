@@ -1,7 +1,7 @@
 """Enumerates the fusion plans of a program and ranks them by the analytic model.
 
-Read `rank_plans` first. A nest is a run of consecutive pieces and an axis of the last one's output;
-of each run the best axis and block count, and the best plan is the best choice of disjoint runs.
+Read `rank_plans` first. A nest is a run of consecutive pieces and an axis of its results; of each
+run the best axis and block count, and the best plan is the best choice of disjoint runs.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from fractions import Fraction
 from ago.errors import FusionError
 from ago.fuse.block_gain import with_blocks
 from ago.fuse.blocks import blocks_of
-from ago.fuse.footprint import Footprint, footprints, keeps_rows, outer_axes
+from ago.fuse.footprint import Footprint, footprints, keeps_rows, moving_axis, outer_axes
 from ago.fuse.gain import Gain, nest_gain, strip_gain
-from ago.fuse.legality import check_nest, reads_of
+from ago.fuse.legality import check_nest
 from ago.fuse.pieces import Piece
 from ago.fuse.plan import FusionPlan, Nest, Placement
 from ago.fuse.recompute import recompute_factors
+from ago.fuse.runs import Run, find_runs
 from ago.fuse.shape import guarded_axes, is_bordered, roles, stage_loads
 from ago.fuse.strips import nest_cuts
 from ago.ir.program import Program
 from ago.ir.value import Call
 from ago.ir.value_types import buffer_types, is_real_stage
 from ago.target import Target
-
-_LONGEST = 8
-"""Most pieces of a nest."""
 
 _TILE_ROWS = 8
 """Fewest rows of a block where it takes the rows of register tiles: two tiles, so that what one
@@ -138,13 +136,12 @@ def rank_plans(
     """
     found: dict[tuple[int, int], list[NestChoice]] = {}
     refused: list[tuple[str, str]] = []
-    for first, last in _runs(program, pieces):
-        run = pieces[first : last + 1]
-        if not intensive and sum(is_complex(program, piece) for piece in run) > 1:
+    for run in find_runs(program, pieces):
+        if not intensive and sum(is_complex(program, piece) for piece in run.pieces) > 1:
             continue
         choices = list(_choices(program, pieces, run, (target, threads), refused))
         if choices:
-            found[first, last] = sorted(choices, key=lambda c: -c.gain.cycles)
+            found[run.first, run.last] = sorted(choices, key=lambda c: -c.gain.cycles)
     top = _best_segments(len(pieces), {run: choices[0] for run, choices in found.items()})
     singles = _best([_plan((choice,)) for choices in found.values() for choice in choices])
     offered = [top, APART, *singles, *_best(_neighbours(top, list(found.values())))]
@@ -182,44 +179,31 @@ def is_complex(program: Program, piece: Piece) -> bool:
     return product and len({load.buffer for load in stage_loads(stage)}) > 1
 
 
-def _runs(program: Program, pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-    """Runs of consecutive pieces in which every piece but the last is read by a later one only."""
-    buffers = [program.stage(piece.output).buffer for piece in pieces]
-    reads = [reads_of(program, piece) for piece in pieces]
-    readers = [[n for n, read in enumerate(reads) if buffer in read] for buffer in buffers]
-    for first in range(len(pieces)):
-        furthest = first
-        for last in range(first + 1, min(first + _LONGEST, len(pieces))):
-            found = readers[last - 1]
-            kept = program.buffer(buffers[last - 1]).scope == "workspace"
-            if not found or not kept:
-                break
-            furthest = max(furthest, max(readers[last - 1]))
-            if furthest <= last:
-                yield first, last
-
-
 def _choices(
     program: Program,
     pieces: Sequence[Piece],
-    run: Sequence[Piece],
+    run: Run,
     cores: tuple[Target, int],
     refused: list[tuple[str, str]],
 ) -> Iterator[NestChoice]:
-    """The best legal nests over each axis of the last piece."""
-    names, (target, threads) = " + ".join(piece.output for piece in run), cores
-    kept = next(((p, why) for p in run if (why := _stays_apart(program, p, run[-1], target))), None)
+    """The best legal nests over each axis of the results."""
+    target, threads = cores
+    kept = next(
+        ((p, why) for p in run.pieces if (why := _stays_apart(program, p, run, target))), None
+    )
     if kept is not None:
-        refused.append((names, f"{kept[0].output}: {kept[1]}"))
+        refused.append((str(run), f"{kept[0].output}: {kept[1]}"))
         return
-    for axis, blocks in _shared_axes(program, run[-1], target):
+    for axis, blocks in _shared_axes(program, run.pieces[-1], target):
+        if len({_tiles(program, result, axis, target) for result in run.results}) > 1:
+            continue
         try:
             nests = list(_nests(program, pieces, run, (axis, blocks), cores))
         except FusionError as error:
-            refused.append((f"{names} at {axis}", f"{error.code}: {error.rule}"))
+            refused.append((f"{run} at {axis}", f"{error.code}: {error.rule}"))
             continue
         yield from sorted(nests, key=lambda c: -c.gain.cycles)[:_BLOCKS]
-        whole = nests if threads == 1 else ()
+        whole = nests if threads == 1 and not run.beside else ()
         cut = (c for nest in whole for c in _in_blocks(program, pieces, nest, target))
         yield from sorted(cut, key=lambda c: -c.gain.cycles)[:_BLOCKS]
 
@@ -227,28 +211,31 @@ def _choices(
 def _nests(
     program: Program,
     pieces: Sequence[Piece],
-    run: Sequence[Piece],
+    run: Run,
     where: tuple[str, Sequence[int]],
     cores: tuple[Target, int],
 ) -> Iterator[NestChoice]:
     """The legal nests over an axis, one for each block."""
     (axis, blocks), (target, threads) = where, cores
-    outer = outer_axes(program, run, axis)
+    outer = outer_axes(program, run.pieces, axis, run.beside)
+    producers = [piece.output for piece in run.pieces if piece not in run.results]
     for block in blocks:
-        found = footprints(program, run, axis, block, outer)
+        found = footprints(program, run.pieces, axis, block, outer, run.beside)
         if not all(_moves_outermost(program, f, outer) for f in found.values()):
             return
-        rings = (Placement(p.output, found[p.output].moving.window) for p in run[:-1])
-        nest = Nest(tuple(rings), run[-1].output, axis, block)
+        if any(_cuts_vectors(program, p, found.get(p.output), target) for p in run.pieces):
+            continue
+        rings = tuple(Placement(stage, found[stage].moving.window) for stage in producers)
+        nest = Nest(rings, run.pieces[-1].output, axis, block, beside=run.beside)
         legal = check_nest(program, pieces, nest)
         factors = recompute_factors(program, pieces, nest)
-        gain = nest_gain(program, run, axis, legal, factors, target)
+        gain = nest_gain(program, run.pieces, axis, legal, factors, target)
         if threads > 1:
-            cuts = nest_cuts(program, run, outer, nest.loop, legal)
-            gain = replace(gain, strips=strip_gain(program, run, cuts, target, threads))
+            cuts = () if run.beside else nest_cuts(program, run.pieces, outer, nest.loop, legal)
+            gain = replace(gain, strips=strip_gain(program, run.pieces, cuts, target, threads))
         if gain.working_set <= target.l2_bytes:
-            ordered = tuple(legal[p.stage] for p in nest.producers)
-            yield NestChoice(nest, tuple(run), ordered, gain, factors)
+            ordered = tuple(legal[stage] for stage in producers)
+            yield NestChoice(nest, run.pieces, ordered, gain, factors)
 
 
 def _in_blocks(
@@ -318,6 +305,18 @@ def _shared_axes(program: Program, last: Piece, target: Target) -> Iterator[tupl
             yield axis.name, blocks
 
 
+def _tiles(program: Program, piece: Piece, axis: str, target: Target) -> tuple[int | bool, ...]:
+    """What an axis is in a result's tiles, by which its blocks are chosen; empty without it."""
+    part = roles(program, piece.output, piece.reduction, target.lanes)
+    if part is None or all(a.name != axis for a in part.output.axes):
+        return ()
+    output, reduction = part.output, part.reduction
+    extent = output.axis(axis).extent
+    bordered = reduction is not None and is_bordered(output, reduction, output.loop(axis))
+    own = (axis == part.lane_axis, axis == part.tile_axis, axis == part.row_axis)
+    return (extent, bordered, *own)
+
+
 def _moves_outermost(program: Program, found: Footprint, outer: Sequence[str]) -> bool:
     """Whether a producer moves along one dimension, and keeps no long loop outside of its rows."""
     if found.dimension is None or found.moving.step <= 0 or found.moving.window >= found.extent:
@@ -327,13 +326,23 @@ def _moves_outermost(program: Program, found: Footprint, outer: Sequence[str]) -
     return all(span.window == 1 for span in found.spans[: found.dimension])
 
 
-def _stays_apart(program: Program, piece: Piece, last: Piece, target: Target) -> str:
+def _cuts_vectors(program: Program, piece: Piece, found: Footprint | None, target: Target) -> bool:
+    """Whether blocks of a producer's vectorised axis are no whole vectors."""
+    part = roles(program, piece.output, piece.reduction, target.lanes)
+    if found is None or part is None or part.lane_axis is None:
+        return False
+    if moving_axis(part.output, found) != part.lane_axis:
+        return False
+    return any(size % target.lanes for size in (found.moving.step, found.moving.window))
+
+
+def _stays_apart(program: Program, piece: Piece, run: Run, target: Target) -> str:
     """Why a piece cannot be scheduled in a nest; an empty string where it can."""
     types = buffer_types(program.buffers)
     names = [n for n in (piece.output, piece.reduction) if n is not None]
     if not all(is_real_stage(program.stage(n), types) for n in names):
         return "it is not made of float32"
-    if piece is not last and _is_ragged(program, piece, target.lanes):
+    if piece is not run.pieces[-1] and _is_ragged(program, piece, target.lanes):
         return "its channels are no whole vectors"
     return ""
 

@@ -43,13 +43,11 @@ def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> 
     by_name = {piece.output: piece for piece in pieces}
     members = [by_name[stage] for stage in nest.stages]
     rings = {p.stage: p.ring for p in nest.producers}
-    outer = outer_axes(program, members, nest.axis)
+    outer = outer_axes(program, members, nest.axis, nest.beside)
     output = program.stage(nest.output)
     steps = np.arange(output.axis(nest.axis).extent // nest.block, dtype=np.int64)
-    ranges: dict[str, Spans] = {output.loop(a.name): (0, a.extent - 1) for a in output.axes}
-    ranges.update({output.loop(a): (0, 0) for a in outer})
-    ranges[nest.loop] = (steps * nest.block, steps * nest.block + nest.block - 1)
-    known = {output.name: ranges}
+    results = (output, *map(program.stage, nest.beside))
+    known = {stage.name: _result_ranges(stage, nest.axis, outer, steps) for stage in results}
     repeats = math.prod(output.axis(a).extent for a in outer)
     factors: dict[str, Fraction] = {}
     for piece in reversed(members):
@@ -62,6 +60,17 @@ def recompute_factors(program: Program, pieces: Sequence[Piece], nest: Nest) -> 
                 count = repeats * _computed(stage, known[name], len(steps), once=rings[name] > 0)
                 factors[name] = Fraction(count, math.prod(program.buffer(stage.buffer).shape))
     return factors
+
+
+def _result_ranges(
+    stage: Stage, axis: str, outer: Sequence[str], steps: npt.NDArray[np.int64]
+) -> dict[str, Spans]:
+    """The ranges of a result's loops in each iteration, which computes a block of its axis."""
+    block = stage.axis(axis).extent // len(steps)
+    ranges: dict[str, Spans] = {stage.loop(a.name): (0, a.extent - 1) for a in stage.axes}
+    ranges.update({stage.loop(a): (0, 0) for a in outer})
+    ranges[stage.loop(axis)] = (steps * block, steps * block + block - 1)
+    return ranges
 
 
 def _computed(stage: Stage, ranges: Mapping[str, Spans], iterations: int, *, once: bool) -> int:

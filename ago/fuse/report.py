@@ -65,6 +65,8 @@ class SubgraphPlans:
             factor = float(choice.recompute[placement.stage])
             text = _placement_text(placement, found, nest)
             yield f"  {placement.stage}: {text}; recompute {factor:.2f}"
+        for stage in nest.beside:
+            yield f"  {stage}: a result of its own, computed at {nest.loop}"
 
     def _name(self, piece: Piece) -> str:
         stages = [s for s in (piece.reduction, piece.output) if s is not None]
@@ -104,6 +106,7 @@ def _nest_data(choice: NestChoice) -> dict[str, object]:
     nest, gain = choice.nest, choice.gain
     return {
         "stages": list(nest.stages),
+        "beside": list(nest.beside),
         "loop": nest.loop,
         "block": nest.block,
         "traffic": round(gain.traffic),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ago.ir.index import Index, variables
 from ago.ir.nest import For, If, Stmt, walk, with_body
 from ago.ir.program import Program
+from ago.ir.proofs import never_negative
 from ago.ir.reindexing import rename_loops
 from ago.ir.simplify import simplify_body
 from ago.schedule.peel import guards_below
@@ -23,7 +24,8 @@ def specialize(program: Program, loop: str) -> Program:
         →  for y: if y >= 1: for x: P[y, x] = f(y, x)
                   if y < 1:  for x: P[y, x] = 0
 
-    Loops of the second copy end in `.else`, numbered where that name is taken.
+    Loops of the second copy end in `.else`, numbered where that name is taken. A guard that the
+    ranges of the loops around it decide needs no test and no second copy.
 
     Requires:
         1. `loop` exists (`unknown-loop`).
@@ -61,7 +63,12 @@ def specialize(program: Program, loop: str) -> Program:
         raise refuse("no-guard", program, f"{loop} has no such guard", loop=loop, hint=hint)
     holds, fails = guards[0], -guards[0] - 1
     ranges = ranges_of(path)
+    loops = [stmt for stmt in path if isinstance(stmt, For)]
     known = tuple(c for stmt in path if isinstance(stmt, If) for c in stmt.condition)
+    for condition in (holds, fails):
+        if never_negative(condition, loops, known):
+            body = simplify_body(old.body, ranges, (*known, condition))
+            return replace_last(program, path, (with_body(old, body),))
     renamed = rename_loops(old.body, fresh_loops(program, inner, "else"))
     branches: list[Stmt] = []
     for condition, body in ((holds, old.body), (fails, renamed)):

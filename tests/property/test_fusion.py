@@ -28,7 +28,7 @@ from ago.schedule.trace import Schedule
 from ago.target import TARGETS, Target
 from tests.support.dependences import Needs, elements, is_convex, piece_graph, stores_of
 from tests.support.fused import AVX2, keeps_outputs
-from tests.support.random_fusion import nests, networks
+from tests.support.random_fusion import forks, nests, networks
 
 
 def lowered(graph: Graph, target: Target) -> Program:
@@ -40,7 +40,7 @@ def lowered(graph: Graph, target: Target) -> Program:
     return lower_nodes(whole, nodes, outputs, "network").program
 
 
-@given(networks(), st.data())
+@given(st.one_of(networks(), networks(), forks()), st.data())
 def test_a_plan_is_exact_or_refused_with_reason(graph: Graph, data: st.DataObject) -> None:
     program = lowered(graph, AVX2)
     named = Schedule(program)
@@ -53,11 +53,11 @@ def test_a_plan_is_exact_or_refused_with_reason(graph: Graph, data: st.DataObjec
         event(fused.code)
         assert is_confirmed(named.program, pieces, nest, fused), str(fused)
         return
-    event("accepted")
+    event("accepted beside" if nest.beside else "accepted")
     verify(fused)
     keeps_outputs(program, fused)
     members = [p for s in nest.stages for p in pieces if p.output == s]
-    outer = outer_axes(named.program, members, nest.axis)
+    outer = outer_axes(named.program, members, nest.axis, nest.beside)
     needs = Needs(named.program, members, nest, outer, clip=False)
     clipped = Needs(named.program, members, nest, outer, clip=True)
     found = check_nest(named.program, pieces, nest)
@@ -85,6 +85,10 @@ def is_confirmed(program: Program, pieces: list[Piece], nest: Nest, refusal: Fus
     inside, order = set(nest.stages), list(nest.stages)
     if refusal.code == "not-convex":
         return not is_convex(graph, inside)
+    if refusal.code == "unknown-stage":
+        return not nest.producers
+    if nest.beside and is_confirmed_beside(program, pieces, nest, refusal):
+        return True
     if refusal.code == "unrelated":
         return not set(graph.successors(refusal.operators[0])) & inside
     if refusal.code == "no-region":
@@ -102,10 +106,35 @@ def is_confirmed(program: Program, pieces: list[Piece], nest: Nest, refusal: Fus
     return _ring_is_wrong(program, pieces, nest, stage)
 
 
+def is_confirmed_beside(
+    program: Program, pieces: list[Piece], nest: Nest, refusal: FusionError
+) -> bool:
+    """Whether a result beside the last cannot be divided alike, or is read too early."""
+    graph, order = piece_graph(program, pieces), [piece.output for piece in pieces]
+    stage, *_ = refusal.operators
+    if stage not in nest.beside:
+        return False
+    extents = {a.name: a.extent for a in program.stage(stage).axes}
+    if refusal.code == "unknown-axis":
+        return nest.axis not in extents
+    if refusal.code == "bad-block":
+        whole = program.stage(nest.output).axis(nest.axis).extent
+        return extents[nest.axis] * nest.block % whole != 0
+    readers = set(graph.successors(stage))
+    if refusal.code == "results-apart":
+        buffer = program.stage(stage).buffer
+        many = sum(s.buffer == buffer for s in program.stages) > 1
+        return many or bool(readers & set(nest.stages))
+    end = order.index(nest.output)
+    return order.index(stage) > end or any(
+        order.index(reader) < end for reader in readers - set(nest.stages)
+    )
+
+
 def _ring_is_wrong(program: Program, pieces: list[Piece], nest: Nest, stage: str) -> bool:
     """Whether no dimension moves alone and forward, or the ring does not hold what is read."""
     members = [p for s in nest.stages for p in pieces if p.output == s]
-    outer = outer_axes(program, members, nest.axis)
+    outer = outer_axes(program, members, nest.axis, nest.beside)
     if len(Needs(program, members, nest, outer, clip=True).moving(stage)) != 1:
         return True
     needs = Needs(program, members, nest, outer, clip=False)
@@ -116,7 +145,11 @@ def _ring_is_wrong(program: Program, pieces: list[Piece], nest: Nest, stage: str
     return needs.falls(stage, moving[0]) or ring != needs.window(stage, moving[0])
 
 
-@given(networks(), st.sampled_from(["portable", "cortex-a76", "x86-64-v3"]), st.integers(0, 2**16))
+@given(
+    st.one_of(networks(), networks(), forks()),
+    st.sampled_from(["portable", "cortex-a76", "x86-64-v3"]),
+    st.integers(0, 2**16),
+)
 def test_every_offered_plan_can_be_scheduled(graph: Graph, target: str, seed: int) -> None:
     program = lowered(graph, TARGETS[target])
     made = sketch_program(program, TARGETS[target], RandomChooser(seed))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import networkx as nx
 
@@ -48,10 +49,20 @@ class Needs:
         extent = output.axis(nest.axis).extent
         self.boxes: dict[str, list[Positions | None]] = {p.stage: [] for p in nest.producers}
         for start in range(0, extent, nest.block):
-            ranges = {output.loop(a.name): range(a.extent) for a in output.axes}
-            ranges.update({output.loop(a): range(1) for a in outer})
-            ranges[output.loop(nest.axis)] = range(start, start + nest.block)
-            self._iterate(pieces, {output.name: ranges})
+            share = Fraction(start, extent), Fraction(start + nest.block, extent)
+            results = (nest.output, *nest.beside)
+            self._iterate(pieces, {r: self._result(r, nest.axis, outer, share) for r in results})
+
+    def _result(
+        self, name: str, axis: str, outer: Sequence[str], share: tuple[Fraction, Fraction]
+    ) -> dict[str, range]:
+        """The loops of a result in an iteration, which computes a share of its axis."""
+        stage = self._program.stage(name)
+        ranges = {stage.loop(a.name): range(a.extent) for a in stage.axes}
+        ranges.update({stage.loop(a): range(1) for a in outer})
+        first, end = (int(stage.axis(axis).extent * part) for part in share)
+        ranges[stage.loop(axis)] = range(first, end)
+        return ranges
 
     def _iterate(self, pieces: Sequence[Piece], known: dict[str, dict[str, range]]) -> None:
         for piece in reversed(pieces):

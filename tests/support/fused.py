@@ -56,6 +56,17 @@ def inverted_residual(
     return b.build(b.global_average_pool(b.add(y, x) if stride == 1 else y))
 
 
+def fire_module(target: Target = AVX2, size: int = 8, squeezed: int = 8) -> Program:
+    """A squeeze that a 1x1 and a padded 3x3 expansion read, whose results are slices of one map."""
+    b = GraphBuilder("fire")
+    x = b.relu(b.conv(b.input("x", (1, 16, size, size)), weights(squeezed, 16, 1, 1)))
+    wide = [b.conv(x, weights(16, squeezed, k, k), pads=k // 2) for k in (1, 3)]
+    whole = run_passes(b.build(b.concat([b.relu(y) for y in wide], axis=1)), target)
+    nodes = [node for node in whole.nodes if node.op not in ("Concat", "Transpose")]
+    (joined,) = (node for node in whole.nodes if node.op == "Concat")
+    return lower_nodes(whole, nodes, joined.inputs, "fire").program
+
+
 def program_of(graph: Graph, target: Target = AVX2) -> Program:
     """All nodes but the last, whose input is channels-last, as one program."""
     whole = run_passes(graph, target)

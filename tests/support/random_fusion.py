@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from ago.frontend import GraphBuilder, Value
 from ago.fuse.footprint import footprints, outer_axes
-from ago.fuse.pieces import Piece
+from ago.fuse.pieces import Piece, reads_of
 from ago.fuse.plan import Nest, Placement
+from ago.fuse.runs import find_runs
 from ago.ir.graph import Graph
 from ago.ir.program import Program
 from tests.support.dependences import divisors
@@ -117,11 +118,12 @@ def _convolution(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
 
 
 def _pool(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
+    """A pool; means are of 1, 2 or 4 numbers, so that they are exact."""
     kernel = min(draw(st.integers(2, 3)), *x.shape[2:])
     stride = draw(st.integers(1, 2))
     if draw(st.booleans()):
         return b.max_pool(x, kernel, strides=stride, pads=kernel // 2)
-    return b.average_pool(x, kernel, strides=stride)
+    return b.average_pool(x, min(kernel, 2), strides=stride)
 
 
 def _peak(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
@@ -138,29 +140,80 @@ def _join(b: GraphBuilder, draw: st.DrawFn, x: Value, made: list[Value]) -> Valu
 
 
 @st.composite
+def forks(draw: st.DrawFn) -> Graph:
+    """A convolution that two or three others read, whose results are outputs or are read later."""
+    b = GraphBuilder("fork")
+    shape = (draw(st.integers(1, 2)), draw(CHANNELS), draw(st.integers(4, 7)), 4)
+    y = _convolution(b, draw, _clip(b, draw, b.input("x", shape)))
+    y = _clip(b, draw, y) if draw(st.booleans()) else y
+    made = []
+    for _ in range(draw(st.integers(2, 3))):
+        kind = draw(st.sampled_from([_square, _square, _pointwise, _depthwise]))
+        branch = kind(b, draw, y)
+        made.append(_clip(b, draw, branch) if draw(st.booleans()) else branch)
+    if draw(st.integers(0, 2)) == 0:
+        made.append(_pool(b, draw, made[0]) if min(made[0].shape[2:]) > 2 else b.relu(made[0]))
+    if draw(st.booleans()) and all(v.shape[2:] == made[0].shape[2:] for v in made):
+        return b.build(b.concat(made, axis=1))
+    return b.build(*made)
+
+
+def _square(b: GraphBuilder, draw: st.DrawFn, x: Value) -> Value:
+    """A convolution that keeps the map's size."""
+    kernel, filters = draw(st.sampled_from([1, 3])), draw(CHANNELS)
+    weight = _weights(filters, x.shape[1], kernel, kernel)
+    return b.conv(x, weight, _bias(draw, filters), pads=kernel // 2)
+
+
+@st.composite
 def nests(draw: st.DrawFn, program: Program, pieces: list[Piece]) -> Nest:
-    """A nest that is legal more often than not: a run of pieces, or any set of them."""
+    """A nest that is legal more often than not: a run of pieces, or any set of them.
+
+    Pieces of it that no other one reads are results beside the last, mostly.
+    """
     names = [piece.output for piece in pieces]
     last = draw(st.integers(1, len(names) - 1))
     stages = names[draw(st.integers(0, last - 1)) : last + 1]
-    if draw(st.integers(0, 4)) == 0:
+    runs = [run for run in find_runs(program, pieces) if run.beside]
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
         stages = draw(st.lists(st.sampled_from(names), min_size=2, max_size=4, unique=True))
+    elif kind > 2 and runs:
+        stages = [piece.output for piece in draw(st.sampled_from(runs)).pieces]
     output = program.stage(stages[-1])
     axis = draw(st.sampled_from([a for a in output.axes if a.extent > 1] or list(output.axes)))
     block = draw(st.sampled_from(list(divisors(axis.extent))))
-    rings = _rings(program, [p for s in stages for p in pieces if p.output == s], axis.name, block)
-    drawn = [Placement(s, _ring(draw, rings.get(s, 1))) for s in stages[:-1]]
-    return Nest(tuple(drawn), output.name, axis.name, block)
+    members = [p for s in stages for p in pieces if p.output == s]
+    beside = draw_beside(draw, program, members)
+    rings = _rings(program, members, (axis.name, block, beside))
+    inner = [stage for stage in stages[:-1] if stage not in beside]
+    drawn = [Placement(s, _ring(draw, rings.get(s, 1))) for s in inner]
+    return Nest(tuple(drawn), output.name, axis.name, block, beside=beside)
+
+
+def draw_beside(draw: st.DrawFn, program: Program, members: list[Piece]) -> tuple[str, ...]:
+    """Results beside the last piece: those that no member reads, rarely others or none."""
+    read = set().union(*(reads_of(program, piece) for piece in members))
+    inner = [piece.output for piece in members[:-1]]
+    unread = [s for s in inner if program.stage(s).buffer not in read]
+    kind = draw(st.integers(0, 9))
+    if kind == 0 or len(inner) == 1 or (kind > 1 and unread == inner):
+        return ()
+    return tuple(inner[:1] if kind == 1 else unread)
 
 
 def _ring(draw: st.DrawFn, right: int) -> int:
     return draw(st.sampled_from([right, right, right, right, 0, right + 1, max(right - 1, 0)]))
 
 
-def _rings(program: Program, run: list[Piece], axis: str, block: int) -> dict[str, int]:
+def _rings(
+    program: Program, run: list[Piece], place: tuple[str, int, tuple[str, ...]]
+) -> dict[str, int]:
     """The rings that the windows ask for, where there are windows."""
+    axis, block, beside = place
     try:
-        found = footprints(program, run, axis, block, outer_axes(program, run, axis))
+        outer = outer_axes(program, run, axis, beside)
+        found = footprints(program, run, axis, block, outer, beside)
     except Exception:  # the plan is to be refused, whatever its rings
         return {}
     return {name: f.moving.window for name, f in found.items() if f.dimension is not None}

@@ -132,6 +132,12 @@ CASES = [
     Broken("bad-block", BLOCK, residual("pad", axis="y", size=1), ("clip1",)),
     Broken("shared-block", BLOCK, residual("clip1", reader="add", size=4), ("clip1", "add")),
     Broken("shared-block", BLOCK, residual("pad", reader="add", size=4), ("pad", "clip1")),
+    Broken(
+        "results-apart",
+        BLOCK,
+        Nest((Placement("pad", 3),), "add", "y", beside=("clip1",)),
+        ("clip1", "add"),
+    ),
     Broken("no-region", grouped(), nest("conv1_out", "c", ("pad", 8), block=4), ("pad", "conv1")),
 ]
 

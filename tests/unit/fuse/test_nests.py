@@ -178,6 +178,20 @@ def test_a_result_with_two_readers_stays_in_the_nest():
         keeps_outputs(program, made.schedule.program)
 
 
+def test_the_shared_loop_of_a_concatenation_stays_outside():
+    b = GraphBuilder("joined")
+    x = b.conv(b.input("x", (1, 8, 3, 6)), weights(6, 8, 1, 1))
+    wide = [b.conv(x, weights(4 * n, 6, 3, 3), pads=1) for n in (1, 2, 4)]
+    whole = run_passes(b.build(b.concat(wide, axis=1)), AVX2)
+    program = lower_nodes(whole, whole.nodes, whole.outputs, "joined").program
+    plans = [plan for plan in ranked(program)[1].plans if plan.choices]
+    assert any(nest.loop == "concat.x" for plan in plans for nest in plan.plan.nests)
+    for plan in plans:
+        made = sketch_program(program, AVX2, Choose(lambda plans, plan=plan: str(plan.plan)))
+        assert made.fusion.taken.plan == plan.plan
+        keeps_outputs(program, made.schedule.program)
+
+
 def test_matrix_products_share_blocks_of_rows():
     b = GraphBuilder("products")
     x = b.input("x", (16, 8))

@@ -4,6 +4,9 @@ import pytest
 
 from ago.errors import ScheduleError
 from ago.ir.examples import matmul, pad
+from ago.ir.index import var
+from ago.ir.program import Program
+from ago.ir.value import Const, Load, Select
 from ago.schedule.annotate import vectorize
 from ago.schedule.compute_at import compute_at
 from ago.schedule.reorder import reorder
@@ -12,7 +15,7 @@ from ago.schedule.split import split
 from ago.schedule.store_at import store_at
 from ago.schedule.tree import loop_names
 from tests.support.schedules import assert_keeps, text
-from tests.support.subgraphs import convolution
+from tests.support.subgraphs import buffers, convolution, stage
 
 
 def test_one_guard_a_time() -> None:
@@ -32,6 +35,17 @@ for y in range(6):
     assert len(loop_names(twice)) == len(set(loop_names(twice)))
     assert_keeps(pad(4, 1), once)
     assert_keeps(pad(4, 1), twice)
+
+
+def test_a_guard_that_ranges_decide_needs_no_second_copy() -> None:
+    y = var("P.y")
+    value = Select((3 - y,), Load("X", (y, var("P.x"))), Const(0.0))
+    made = buffers(X=("input", (4, 6)), P=("output", (4, 6)))
+    program = Program.naive("decided", made, (stage("P", {"y": 4, "x": 6}, "P", value),))
+    after = specialize(program, "P.y")
+    assert loop_names(after) == ("P.y", "P.x")
+    assert "if" not in text(after)
+    assert_keeps(program, after)
 
 
 def test_outer_after_inner() -> None:
