@@ -31,11 +31,11 @@ from ago.partition import (
 )
 from ago.pipeline import Compilation, Kernel, compile_graph
 from ago.progress import Progress, silent
+from ago.runtime.anatomy import Anatomy, Place
 from ago.runtime.artifact import Artifact
 from ago.runtime.net import Net, open_net
 from ago.runtime.pool import Affinity, ThreadPool, chosen_cpus
 from ago.runtime.store import cached_artifact, cached_names
-from ago.runtime.verify import Anatomy, Place
 from ago.target import Target, resolve_target, runs_on_host
 from ago.tune.known import Known, nothing_known
 from ago.tune.machine import Machine, measure_machine

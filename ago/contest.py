@@ -17,9 +17,9 @@ from ago.options import Options
 from ago.partition import Partitioner
 from ago.pipeline import Compilation, compile_graph
 from ago.progress import Progress, silent
+from ago.runtime.anatomy import Anatomy
 from ago.runtime.compare import fastest_steps
 from ago.runtime.net import Net, open_net
-from ago.runtime.verify import Anatomy
 from ago.tune.known import LEAST_GAIN
 from ago.tune.record import Record, TaskKey
 

@@ -83,10 +83,6 @@ class Cache:
                 raise
         return entry
 
-    def size_bytes(self) -> int:
-        """Bytes of all entries."""
-        return sum(_tree_bytes(entry) for entry in self._entries.iterdir())
-
     def prune(self, max_bytes: int) -> int:
         """Remove the entries used longest ago until the rest fits.
 

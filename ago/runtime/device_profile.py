@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.ir.work import Work
+from ago.runtime.anatomy import Anatomy
 from ago.runtime.artifact import Artifact
 from ago.runtime.build import build
 from ago.runtime.condition import Condition, Visit
@@ -22,7 +23,6 @@ from ago.runtime.device import run_program
 from ago.runtime.devices import KINDS, open_device
 from ago.runtime.profile import Profile, step_profiles
 from ago.runtime.transport import Transport
-from ago.runtime.verify import Anatomy
 from ago.target import Target
 
 _WARM_RUNS = 3

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ago.errors import InputError
 from ago.progress import Progress, silent
+from ago.runtime.anatomy import Anatomy
 from ago.runtime.artifact import Artifact, TensorInfo
 from ago.runtime.build import code_sizes
 from ago.runtime.device_profile import profile_on
@@ -26,7 +27,7 @@ from ago.runtime.pool import ThreadPool
 from ago.runtime.profile import Profile, profile_steps
 from ago.runtime.store import open_library
 from ago.runtime.transport import Transport
-from ago.runtime.verify import Anatomy, VerifyReport, random_inputs, verify_net
+from ago.runtime.verify import VerifyReport, random_inputs, verify_net
 from ago.target import runs_on_host
 
 Array = npt.NDArray[Any]

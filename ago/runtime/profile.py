@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ago.ir.work import Work
+from ago.runtime.anatomy import Anatomy
 from ago.runtime.artifact import Artifact
 from ago.runtime.condition import Visit
 from ago.runtime.library import Session
-from ago.runtime.verify import Anatomy
 
 _LONGEST_LABEL = 60
 

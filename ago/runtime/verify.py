@@ -7,24 +7,18 @@ where all of them agree, the fusion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ago.errors import VerificationError
 from ago.ir.evaluate import evaluate
-from ago.ir.graph import Graph
 from ago.ir.tensor import Layout, TensorType, numpy_dtype
-from ago.ir.work import Work
+from ago.runtime.anatomy import Anatomy, Array, Runnable
 from ago.runtime.artifact import TensorInfo
 from ago.runtime.library import aligned_array
-from ago.runtime.memory import MemoryFigures
-
-if TYPE_CHECKING:
-    from ago.runtime.net import Net
 
 STEP_TOLERANCE = 1e-5
 """Largest error of one step, relative to the largest absolute value of its output."""
@@ -32,79 +26,7 @@ STEP_TOLERANCE = 1e-5
 MODEL_TOLERANCE = 1e-4
 """Largest error of the whole model, likewise."""
 
-Array = npt.NDArray[Any]
 Reference = Mapping[str, Array]
-
-
-class Bounds(Protocol):
-    """What one core of a machine could do at best."""
-
-    def least_seconds(self, work: Work) -> float:
-        """The least time in which it could do some work."""
-
-
-class StepView(Protocol):
-    """What verification and profiles need to know of one step of a compiled model."""
-
-    @property
-    def label(self) -> str:
-        """A readable name."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Names of its nodes."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Values it reads."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Values it writes."""
-
-    @property
-    def work(self) -> Work:
-        """What it computes and touches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value is during a run.
-
-    Attributes:
-        kind: `input`, `output` or `workspace`.
-        position: Number of the input or output, or byte offset into the workspace.
-    """
-
-    kind: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Anatomy:
-    """The inside of a compiled model, as verification and profiles see it.
-
-    Attributes:
-        original: The graph as it was given.
-        compiled: The graph after all passes, with layouts.
-        steps: One for each call of the compiled code.
-        places: Where each value is that a step reads or writes.
-        isolate: Compiles the operators of a step one by one, as a model of their own.
-        partition: Makes a printable summary of the subgraphs.
-        plans: Makes a printable summary of what shares a loop nest.
-        bounds: Measures what this machine could do at best.
-        memory: Tells what the model needs of memory, and what other ways to run it would need.
-    """
-
-    original: Graph
-    compiled: Graph
-    steps: tuple[StepView, ...]
-    places: Mapping[str, Place]
-    isolate: Callable[[int], Net]
-    partition: Callable[[], object]
-    plans: Callable[[], object]
-    bounds: Callable[[], Bounds]
-    memory: Callable[[], MemoryFigures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +73,7 @@ class VerifyReport:
         return "\n".join(lines)
 
 
-def verify_net(net: Net, anatomy: Anatomy, inputs: Mapping[str, Array]) -> VerifyReport:
+def verify_net(net: Runnable, anatomy: Anatomy, inputs: Mapping[str, Array]) -> VerifyReport:
     """Verify a compiled model on given inputs.
 
     Args:
@@ -212,7 +134,7 @@ def relative_error(got: Array, expected: Array) -> float:
 
 
 def _step_error(
-    net: Net,
+    net: Runnable,
     anatomy: Anatomy,
     number: int,
     inputs: Mapping[str, Array],

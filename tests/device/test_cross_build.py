@@ -109,6 +109,55 @@ def test_android_program_runs(tmp_path, model):
     assert report["max_err"] < 1e-5
 
 
+@pytest.mark.parametrize("variable", ["ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"])
+def test_the_ndk_s_clang(tmp_path, model, monkeypatch, variable):
+    """With a folder laid out as the NDK is, whose clang is this machine's and keeps a log."""
+    clang = shutil.which("clang") or shutil.which("clang-19")
+    if clang is None or not (shutil.which("ld.lld") or shutil.which("ld.lld-19")):
+        pytest.skip("needs clang and lld")
+    for name in ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    command = ("--os", "android", "--compiler", "ndk", "--kind", "so", "--kind", "a")
+    missing = CliRunner().invoke(main, [str(model), "--out", str(tmp_path / "x"), *command])
+    assert "no Android NDK: ANDROID_NDK_HOME or ANDROID_NDK_ROOT must name" in missing.stderr
+    programs = tmp_path / "ndk/toolchains/llvm/prebuilt/linux-x86_64/bin"
+    programs.mkdir(parents=True)
+    log = tmp_path / "log"
+    (programs / "clang").write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {clang} "$@"\n')
+    (programs / "clang").chmod(0o755)
+    monkeypatch.setenv(variable, str(tmp_path / "ndk"))
+    report = cross_build(model, tmp_path / "out", *command)
+    assert Path(str(report["library"])).stat().st_size == report["binary_bytes"]
+    assert Path(str(report["archive"])).exists()
+    assert "--target=aarch64-linux-android24" in log.read_text()
+
+
+@pytest.mark.parametrize("compiler", ["clang", "zig"])
+def test_each_compiler_makes_each_kind(tmp_path, model, compiler):
+    """For Linux and Android: libraries that need no other, whose pages are of 16 KB."""
+    elffile = pytest.importorskip("elftools.elf.elffile")
+    if compiler == "zig":
+        pytest.importorskip("ziglang")
+    elif not (shutil.which("ld.lld") or shutil.which("ld.lld-19")):
+        pytest.skip("needs clang and lld")
+    kinds = [word for kind in ("so", "a", "exe", "source") for word in ("--kind", kind)]
+    for system in ("linux", "android"):
+        out = tmp_path / system
+        report = cross_build(model, out, "--os", system, "--compiler", compiler, *kinds)
+        assert report["system"] == system
+        for path in (report["library"], report["program"]):
+            with open(path, "rb") as file:
+                elf = elffile.ELFFile(file)
+                assert elf["e_machine"] == "EM_AARCH64"
+                dynamic = list(elf.iter_segments("PT_DYNAMIC"))
+                assert not [tag for part in dynamic for tag in part.iter_tags("DT_NEEDED")]
+                if path == report["library"]:
+                    pages = {part["p_align"] for part in elf.iter_segments("PT_LOAD")}
+                    assert pages == {16384}
+        assert Path(str(report["archive"])).read_bytes().startswith(b"!<arch>\n")
+        assert (Path(str(report["sources"])) / "Makefile").exists()
+
+
 def test_macos(tmp_path, model):
     pytest.importorskip("ziglang")
     kinds = ("--kind", "so", "--kind", "a", "--kind", "exe")
