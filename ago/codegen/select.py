@@ -13,6 +13,7 @@ from ago.codegen.accesses import Accesses
 from ago.codegen.block_builder import BlockBuilder
 from ago.codegen.conditions import Conditions, Lanes, is_prefix
 from ago.codegen.ctext import Names
+from ago.codegen.expansion import Expansion
 from ago.codegen.linear import Linear
 from ago.codegen.tree import (
     Apply,
@@ -36,10 +37,8 @@ from ago.codegen.tree import (
 from ago.errors import CodegenError
 from ago.ir import value as ir
 from ago.ir.bounds import Interval, interval
-from ago.ir.index import variables
-from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update, leaves, walk
+from ago.ir.nest import For, If, Prefetch, Reduce, Stmt, Store, Update
 from ago.ir.program import Program
-from ago.ir.value_types import buffer_types, is_real_leaf
 
 Leaf = Store | Update
 
@@ -70,17 +69,11 @@ class _Selector:
         self._program = program
         self._lanes = lanes
         self._functions = functions
-        self._types = buffer_types(program.buffers)
-        self._element_registers = self._find_element_registers()
+        self._expansion = Expansion(program, lanes)
         self._vectors_from: tuple[str, int] | None = None
         self._buffers = {buffer.name: buffer for buffer in program.buffers}
-        self._expanded = frozenset(
-            stmt.name
-            for stmt in walk(program.body)
-            if isinstance(stmt, For) and self._is_expanded(stmt)
-        )
-        self._conditions = Conditions(self._expanded)
-        self._accesses = Accesses(program, lanes, names, self._expanded)
+        self._conditions = Conditions(self._expansion.loops)
+        self._accesses = Accesses(program, lanes, names, self._expansion.loops)
         self._block = BlockBuilder()
         self._ranges: dict[str, Interval] = {}
 
@@ -90,37 +83,6 @@ class _Selector:
         return Tree(body, tuple(self._accesses.pointers), registers)
 
     # Loops and guards
-
-    def _is_expanded(self, loop: For) -> bool:
-        """Whether copies of the body replace the loop; a scalar target keeps most vector loops."""
-        if loop.kind == "unrolled":
-            return True
-        if loop.kind != "vector":
-            return False
-        return any(
-            (self._lanes > 1 and self._is_real(leaf)) or self._in_register(leaf, loop.name)
-            for leaf in leaves(loop.body)
-        )
-
-    def _find_element_registers(self) -> frozenset[str]:
-        """Register buffers that are written as scalars, because of how the value is computed."""
-        registers = {b.name for b in self._program.buffers if b.scope == "register"}
-        found = (leaf for leaf in leaves(self._program.body) if leaf.buffer in registers)
-        return frozenset(leaf.buffer for leaf in found if not is_real_leaf(leaf, self._types))
-
-    def _is_real(self, leaf: Leaf | Reduce) -> bool:
-        """Whether a leaf computes float32 throughout, so that it may be a vector."""
-        return leaf.buffer not in self._element_registers and is_real_leaf(leaf, self._types)
-
-    def _in_register(self, leaf: Stmt, loop: str) -> bool:
-        assert isinstance(leaf, Store | Update | Reduce)
-        accesses = [(leaf.buffer, leaf.index)]
-        accesses += [(load.buffer, load.index) for load, _ in ir.loads(leaf.value)]
-        return any(
-            self._buffers[buffer].scope == "register" and loop in variables(position)
-            for buffer, index in accesses
-            for position in index
-        )
 
     def pieces(self, body: tuple[Stmt, ...], values: Mapping[str, int]) -> tuple[Piece, ...]:
         """The pieces of a scope: blocks between the loops and guards that stay."""
@@ -156,7 +118,7 @@ class _Selector:
                     raise CodegenError(f"{self._where(stmt.stage)}: reduction was not decomposed")
 
     def _for(self, loop: For, values: Mapping[str, int], result: list[Piece]) -> None:
-        if loop.name not in self._expanded:
+        if loop.name not in self._expansion.loops:
             self._flush(result)
             lo, hi = (self._conditions.fixed(bound, values) for bound in (loop.lo, loop.hi))
             low, high = interval(lo, self._ranges)[0], interval(hi, self._ranges)[1]
@@ -212,7 +174,7 @@ class _Selector:
 
     def _leaf(self, leaf: Leaf, values: Mapping[str, int], part: Lanes | None) -> None:
         target = self._accesses.linear(leaf.buffer, leaf.index, id(leaf))
-        if part is not None and not self._is_real(leaf):
+        if part is not None and not self._expansion.is_real(leaf):
             self._element_leaf(leaf, values, part)
             return
         if part is not None and target.step(part.loop) != 1:
@@ -279,7 +241,7 @@ class _Selector:
             return self._value(leaf.value, values, part)
         vector = part is not None
         value = leaf.value
-        fused = leaf.function == "add" and self._types[leaf.buffer] == "f32"
+        fused = leaf.function == "add" and self._expansion.types[leaf.buffer] == "f32"
         if fused and isinstance(value, ir.Call) and value.function == "mul":
             factors = [self._value(factor, values, part) for factor in value.args]
             old = self._read(leaf.buffer, target, values, part)
@@ -311,7 +273,7 @@ class _Selector:
         if part is None:
             return self._read(load.buffer, access, values, None)
         step = access.step(part.loop)
-        if step == 1 and load.buffer not in self._element_registers:
+        if step == 1 and load.buffer not in self._expansion.element_registers:
             return self._read(load.buffer, access, values, part)
         if step != 0:
             return self._pick(load, access, values, part)
@@ -408,7 +370,7 @@ class _Selector:
 
     def _is_vector_element(self, buffer: str, access: Linear) -> bool:
         """Whether a scalar read in a leaf computed lane by lane is one of a vector's lanes."""
-        if self._vectors_from is None or buffer in self._element_registers:
+        if self._vectors_from is None or buffer in self._expansion.element_registers:
             return False
         return access.step(self._vectors_from[0]) == 1
 
