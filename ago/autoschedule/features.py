@@ -289,7 +289,7 @@ def _order_features(
     extents, tiles = problem.loops(tile)
     before, after = problem.split(tile, order)
     weights, inputs = problem.shared
-    block = weights / tiles
+    block = weights / tiles * (order.depth / problem.steps if order.depth else 1.0)
     part = (inputs + problem.private / tiles) / before
     return {
         "order": order.place / max(len(extents), 1),

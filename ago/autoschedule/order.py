@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ago.autoschedule.depth import depths, longest_axis
 from ago.cost_model.analytic import Tile, stream_cycles
 from ago.fuse.groups import interleaving, lane_period, ragged_group
 from ago.fuse.shape import Roles, reduction_axis, stage_loads
@@ -30,22 +31,32 @@ class Order:
         place: How many of the output's other outer loops are outside of it.
         rows: Rows of a block, whose loop is next outside of it; 0 without blocks. The row tiles of
             a block are inside of it.
+        depth: Steps of a block of the reduction, whose loop is next inside of it; 0 where tiles
+            are reduced as a whole.
     """
 
     place: int
     rows: int = 0
+    depth: int = 0
 
     @staticmethod
     def of(value: Decision) -> Order:
         """The order that a decision stands for."""
         if isinstance(value, tuple):
-            return Order(int(value[0]), int(value[1]))
+            return Order(*map(int, value))
         return Order(int(value))
 
     @property
     def value(self) -> Decision:
         """The decision."""
+        if self.depth:
+            return (self.place, self.rows, self.depth)
         return (self.place, self.rows) if self.rows else self.place
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether there are blocks of rows or of the reduction."""
+        return self.rows > 0 or self.depth > 0
 
     def tiles(self, tile: Tile) -> int:
         """Row tiles of a block."""
@@ -65,6 +76,8 @@ class OrderProblem:
         shared: Bytes of constants, and of inputs that every lane tile reads, in one visit.
         private: Bytes of inputs of which each lane tile reads its own part, in one visit.
         visits: How often the loops are entered: 1 unless the piece is inside of a nest.
+        steps: Iterations of the reduction's longest axis.
+        depths: Steps of the blocks that it can be cut into.
     """
 
     outer: tuple[int, ...]
@@ -74,6 +87,8 @@ class OrderProblem:
     shared: tuple[float, float]
     private: float
     visits: float = 1.0
+    steps: int = 1
+    depths: tuple[int, ...] = ()
 
     @staticmethod
     def of(
@@ -100,7 +115,11 @@ class OrderProblem:
         place = None if row is None else outer.index(row)
         vectors, tiles = math.ceil(extent / lanes), _fixed_tiles(program, part, lane, lanes)
         own, visits = private * visit * lane_visit, 1 / (visit * lane_visit)
-        return OrderProblem(extents, place, vectors, tiles, shared, own, visits)
+        assert part.reduction is not None
+        steps = part.reduction.axis(longest_axis(part.reduction)).extent
+        cut = lanes > 1 and not alone and not tiles and not private and place is not None
+        blocks = depths(part.reduction) if cut and _is_plain(part, axes) else ()
+        return OrderProblem(extents, place, vectors, tiles, shared, own, visits, steps, blocks)
 
     def loops(self, tile: Tile) -> tuple[tuple[int, ...], int]:
         """Iterations of the outer loops, and tiles along the lane axis, with a register tile."""
@@ -110,14 +129,15 @@ class OrderProblem:
         return tuple(extents), self.tiles or math.ceil(self.vectors / tile.vectors)
 
     def orders(self) -> list[Order]:
-        """The orders that there are, the innermost first, those with blocks of rows last."""
+        """The orders that there are, the innermost first, those with blocks last."""
         positions = range(len(self.outer), -1, -1)
         plain = [Order(place) for place in positions]
         if self.row is None:
             return plain
         inside = [place for place in positions if place <= self.row]
         fitting = [rows for rows in ROW_BLOCKS if 2 * rows <= self.outer[self.row]]
-        return plain + [Order(place, rows) for place in inside for rows in fitting]
+        blocks = [Order(place, rows) for place in inside for rows in fitting]
+        return plain + blocks + [Order(0, 0, depth) for depth in self.depths]
 
     def split(self, tile: Tile, order: Order) -> tuple[int, int]:
         """Iterations of all loops outside of that over lane tiles, and of those inside of it."""
@@ -140,8 +160,24 @@ class OrderProblem:
             target: Cache sizes.
         """
         _, tiles = self.loops(tile)
+        if order.depth:
+            return self._depth_traffic(tile, tiles, self.steps / order.depth, target)
         loops = self.split(tile, order)
         return _traffic(loops, tiles, self.shared, self.private, target)
+
+    def _depth_traffic(self, tile: Tile, tiles: int, blocks: float, target: Target) -> float:
+        """Cycles of cache traffic with so many blocks of the reduction inside of a lane tile.
+
+        Weights come once; each block of them is read by all rows, which load and store their sums.
+        """
+        weights, inputs = self.shared
+        block, rows = weights / tiles / blocks, math.prod(self.outer)
+        sums = 4.0 * rows * self.vectors * target.lanes
+        work = block + inputs / blocks + sums / tiles
+        cost = stream_cycles(target, weights, weights)
+        cost += stream_cycles(target, weights * (rows / tile.rows - 1), 2 * block)
+        cost += stream_cycles(target, inputs * (tiles - 1), inputs + sums / tiles)
+        return cost + stream_cycles(target, 2 * sums * blocks, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +198,14 @@ class OrderReason:
         """The model's opinion of an order."""
         cycles = self.problem.traffic(self.tile, Order.of(value), self.target)
         return f"{cycles:.3g} cycles of cache traffic"
+
+
+def _is_plain(part: Roles, axes: tuple[str, str | None]) -> bool:
+    """Whether the reduction runs over both tiled axes, from their first element to their last."""
+    reduction = part.reduction
+    assert reduction is not None
+    own = [axis and reduction_axis(part.output, reduction, axis) for axis in axes]
+    return all(own) and not reduction.guard and part.lane_axis == axes[0]
 
 
 def _fixed_tiles(program: Program, part: Roles, lane: str, lanes: int) -> int:

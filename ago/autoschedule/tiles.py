@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ago.autoschedule.depth import tile_by_depth
 from ago.autoschedule.elementwise import tile_elementwise
 from ago.autoschedule.order import Order, OrderProblem, OrderReason
+from ago.autoschedule.steps import unroll_factor
 from ago.cost_model.analytic import (
     MAX_UNROLLED,
     RowTail,
@@ -94,7 +96,12 @@ def _tile_reduction(
     )
     tile = as_tile(picked)
     tail = _decide_tail(schedule, output, row, problem, tile)
-    at = _tile_output(schedule, part, (lane, row), tile, tail, lanes, target, inner)
+    order = _decide_order(schedule, part, (lane, row), tile, lanes, inner, target)
+    if order.depth:
+        room = max(_decide_unroll(schedule, output.name) // (tile.rows * tile.vectors), 1)
+        tile_by_depth(schedule, part, reduction, tile, order.depth, room, lanes)
+        return
+    at = _tile_output(schedule, part, (lane, row), tile, tail, order, lanes, inner)
     schedule.apply(compute_at, reduction.name, at)
     schedule.apply(store_at, reduction.buffer, at, "register")
     shared = interleaving(program, part, lane, lanes)
@@ -142,13 +149,12 @@ def _tile_output(
     axes: tuple[str, str | None],
     tile: Tile,
     tail: Tail,
+    order: Order,
     lanes: int,
-    target: Target,
     alone: int,
 ) -> str:
     """Split and order the output's loops; returns the loop of whose iterations each is a tile."""
     output, (lane, row) = part.output, axes
-    problem = OrderProblem.of(schedule.program, part, axes, lanes, alone)
     tiles, inner = _split_lanes(schedule, part, lane, tile.vectors, lanes)
     outer = [output.loop(a.name) for a in output.axes[alone:] if a.name != lane]
     if row is not None:
@@ -156,7 +162,6 @@ def _tile_output(
         schedule.apply(split, row_loop, tile.rows, tail)
         outer[outer.index(row_loop)] = f"{row_loop}.0"
         inner.insert(0, f"{row_loop}.1")
-    order = _decide_order(schedule, output.name, problem, tile, target)
     if order.rows and row is not None:
         tile_loop = f"{output.loop(row)}.0"
         schedule.apply(split, tile_loop, order.tiles(tile), "balance")
@@ -187,13 +192,28 @@ def _decide_tail(
 
 
 def _decide_order(
-    schedule: Schedule, name: str, problem: OrderProblem, tile: Tile, target: Target
+    schedule: Schedule,
+    part: Roles,
+    axes: tuple[str, str | None],
+    tile: Tile,
+    lanes: int,
+    alone: int,
+    target: Target,
 ) -> Order:
-    """Where the loop over lane tiles goes; orders without blocks of rows come first."""
+    """Where the loop over lane tiles goes; orders without blocks come first."""
+    problem = OrderProblem.of(schedule.program, part, axes, lanes, alone)
     traffic = {order: problem.traffic(tile, order, target) for order in problem.orders()}
-    orders = sorted(traffic, key=lambda order: (order.rows > 0, traffic[order]))
+    orders = sorted(traffic, key=lambda order: (order.is_blocked, traffic[order]))
     reason = OrderReason(problem, tile, target)
-    return Order.of(schedule.decide(f"{name}/order", [o.value for o in orders], reason))
+    key = f"{part.output.name}/order"
+    return Order.of(schedule.decide(key, [o.value for o in orders], reason))
+
+
+def _decide_unroll(schedule: Schedule, name: str) -> int:
+    """Most multiply-accumulates in straight-line code."""
+    straight = schedule.decide(f"{name}/unroll", _UNROLLED)
+    assert isinstance(straight, int)
+    return straight
 
 
 def _split_lanes(
@@ -273,8 +293,7 @@ def _order_reduction(
     steps = [a for a in reduction.axes if a.kind == "reduce"]
     serial = [reduction.loop(a.name) for a in steps]
     unrolled: list[str] = []
-    straight = schedule.decide(f"{output}/unroll", _UNROLLED)
-    assert isinstance(straight, int)
+    straight = _decide_unroll(schedule, output)
     room = most = max(straight // (tile.rows * tile.vectors), 1)
     for axis in reversed(steps):
         loop = reduction.loop(axis.name)
@@ -286,7 +305,7 @@ def _order_reduction(
             unrolled.insert(0, loop)
             room //= axis.extent
             continue
-        factor = _unroll_factor(axis.extent, room)
+        factor = unroll_factor(axis.extent, room)
         if not unrolled and factor > 1:
             schedule.apply(split, loop, factor, "guard")
             serial[serial.index(loop)] = f"{loop}.0"
@@ -301,10 +320,3 @@ def _order_reduction(
     schedule.apply(reorder, [*others, *serial, *taps, *rows, *window, *lanes])
     for loop in [*unrolled, *inside[:-1]]:
         schedule.apply(unroll, loop)
-
-
-def _unroll_factor(extent: int, room: int) -> int:
-    """Steps of a long loop to unroll: many where they divide it, four of any for the lane form."""
-    if room >= 8 and extent % 8 == 0:
-        return 8
-    return next((factor for factor in (4, 2) if factor <= room), 1)
