@@ -209,6 +209,8 @@ def tile_terms(
     problem: TileProblem, tile: Tile, target: Target, tail: RowTail | None = None
 ) -> TileTerms:
     """The terms of `tile_cycles`, which see for the arguments; `tail` is by default `row_tail`."""
+    if folds_loads(problem, target):
+        return _folded_terms(problem, tile, target, tail)
     multiplies = tile.rows * tile.vectors
     loads = tile_loads(problem, tile, target)
     tiles = row_tiles(problem, tile, tail) * problem.vectors / tile.vectors
@@ -236,6 +238,38 @@ def tile_loads(problem: TileProblem, tile: Tile, target: Target) -> float:
     return sum(
         _loads(problem, operand, tile, target) * (2 if operand.picked else 1)
         for operand in problem.operands
+    )
+
+
+def folds_loads(problem: TileProblem, target: Target) -> bool:
+    """Whether each load of a sliding window is an operand in memory of the one instruction it is for.
+
+    So it is where the window alone is reduced, as in pooling, and instructions read memory.
+    """
+    return len(problem.operands) == 1 and problem.shares_vectors and not target.multiplies_by_lane
+
+
+def _folded_terms(
+    problem: TileProblem, tile: Tile, target: Target, tail: RowTail | None
+) -> TileTerms:
+    """The terms of a tile whose loads fold into its arithmetic.
+
+    Rows that share a vector save nothing: it takes a load of its own. Tiles of so little code
+    overlap, so that entering one costs nothing. So small tiles are as fast as large ones, and they
+    read fewer places of memory at once.
+    """
+    steps = tile.rows * tile.vectors
+    shared = (tile.rows - 1) * tile.vectors
+    return TileTerms(
+        multiply=steps / target.fma_pipes,
+        load=steps / target.load_pipes,
+        latency=0.0,
+        issue=(steps + shared) / (target.fma_pipes + target.load_pipes),
+        stream=0.0,
+        hidden=_LOAD_CYCLES * shared,
+        steps=problem.steps,
+        once=_STORE_CYCLES * steps,
+        tiles=problem.repeats * row_tiles(problem, tile, tail) * problem.vectors / tile.vectors,
     )
 
 
