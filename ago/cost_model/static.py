@@ -157,35 +157,37 @@ class StaticModel:
 
 
 def basic_blocks(
-    code: Mapping[int, str], start: int, executions: npt.NDArray[np.int64]
+    code: Mapping[int, str], start: int, executions: npt.NDArray[np.int64], width: int = 4
 ) -> list[Block]:
-    """The blocks of AArch64 code that were executed.
+    """The blocks of code that were executed.
 
     Args:
         code: Instructions by address.
         start: Address of the first count.
-        executions: How often each instruction was executed, one count for each 4 bytes.
+        executions: How often each instruction was executed, one count for each `width` bytes.
+        width: Bytes of an instruction; 1 where their sizes differ.
 
     Returns:
         In order of address. Instructions of a block follow each other, and were executed equally
         often; only the last may branch.
     """
-    return [block for block in _split(code, start, executions) if block.executions]
+    return [block for block in _split(code, start, executions, width) if block.executions]
 
 
 def _split(
-    code: Mapping[int, str], start: int, executions: npt.NDArray[np.int64]
+    code: Mapping[int, str], start: int, executions: npt.NDArray[np.int64], width: int
 ) -> Iterator[Block]:
     text: list[str] = []
     count = expected = -1
     for address, line in sorted(code.items()):
-        place = (address - start) // 4
+        place = (address - start) // width
         now = int(executions[place]) if 0 <= place < len(executions) else 0
-        if text and (now != count or address != expected):
+        apart = width > 1 and address != expected
+        if text and (now != count or apart):
             yield Block(tuple(text), count)
             text = []
         text.append(_PLACE.sub(_TARGET, line))
-        count, expected = now, address + 4
+        count, expected = now, address + width
         if _LEAVES.match(line):
             yield Block(tuple(text), count)
             text = []

@@ -51,6 +51,15 @@ def test_blocks_end_where_code_branches_or_counts_change() -> None:
     assert found[1].text == ("tbz\tw9, #0x0, ago_target",)
 
 
+def test_instructions_of_any_size_follow_each_other() -> None:
+    counts = np.zeros(0x14, int)
+    code = {0x100: "pushq\t%rax", 0x101: "addq\t$8, %rdi", 0x105: "jne\t0x101 <entry+0x1>"}
+    counts[[0x0, 0x1, 0x5, 0x7]] = 1, 9, 9, 1
+    found = basic_blocks(code | {0x107: "popq\t%rax"}, 0x100, counts, width=1)
+    assert [(len(block.text), block.executions) for block in found] == [(1, 1), (2, 9), (1, 1)]
+    assert found[1].text[1] == "jne\tago_target"
+
+
 def test_code_that_was_not_executed_is_no_block() -> None:
     assert basic_blocks(CODE, 0x100, np.zeros(9, int)) == []
 
