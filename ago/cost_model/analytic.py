@@ -242,7 +242,7 @@ def tile_loads(problem: TileProblem, tile: Tile, target: Target) -> float:
 
 
 def folds_loads(problem: TileProblem, target: Target) -> bool:
-    """Whether each load of a sliding window is an operand in memory of the instruction that uses it.
+    """Whether each load of a sliding window is an operand in memory of its instruction.
 
     So it is where the window alone is reduced, as in pooling, and instructions read memory.
     """
