@@ -32,9 +32,14 @@ def longest_axis(reduction: Stage) -> str:
     return max(steps, key=lambda axis: axis.extent).name
 
 
+def longest_steps(reduction: Stage) -> int:
+    """Steps along the longest reduce axis; 1 where a single step left no such axis."""
+    return max((axis.extent for axis in reduction.axes if axis.kind == "reduce"), default=1)
+
+
 def depths(reduction: Stage) -> tuple[int, ...]:
     """Steps of the blocks that there are to choose from: they divide the longest reduce axis."""
-    extent = reduction.axis(longest_axis(reduction)).extent
+    extent = longest_steps(reduction)
     found = set()
     for goal in _GOALS:
         near = [d for d in range(_STEP, goal + 1, _STEP) if extent % d == 0 and 2 * d > goal]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ago.autoschedule.depth import depths, longest_axis
+from ago.autoschedule.depth import depths, longest_steps
 from ago.cost_model.analytic import Tile, stream_cycles
 from ago.fuse.groups import interleaving, lane_period, ragged_group
 from ago.fuse.shape import Roles, reduction_axis, stage_loads
@@ -116,7 +116,7 @@ class OrderProblem:
         vectors, tiles = math.ceil(extent / lanes), _fixed_tiles(program, part, lane, lanes)
         own, visits = private * visit * lane_visit, 1 / (visit * lane_visit)
         assert part.reduction is not None
-        steps = part.reduction.axis(longest_axis(part.reduction)).extent
+        steps = longest_steps(part.reduction)
         cut = lanes > 1 and not alone and not tiles and not private and place is not None
         blocks = depths(part.reduction) if cut and _is_plain(part, axes) else ()
         return OrderProblem(extents, place, vectors, tiles, shared, own, visits, steps, blocks)
