@@ -54,7 +54,15 @@ def blocked(space: Space) -> list[Program]:
 
 @pytest.mark.parametrize(
     ("steps", "wanted"),
-    [(960, (96, 192, 320)), (192, (96,)), (512, (64, 128, 256)), (100, ()), (961, ()), (48, ()), (1, ())],
+    [
+        (960, (96, 192, 320)),
+        (192, (96,)),
+        (512, (64, 128, 256)),
+        (100, ()),
+        (961, ()),
+        (48, ()),
+        (1, ()),
+    ],
 )
 def test_blocks_divide_the_reduction(steps, wanted):
     reduction = product(steps).stages[0]
