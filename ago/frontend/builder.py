@@ -108,12 +108,16 @@ f32[1,4,4,4]
             dtype: Short name of its element type.
 
         Raises:
-            ModelError: If the name is taken or the element type is unknown.
+            ModelError: If the name is taken, the element type unknown, or `data` no array of it.
         """
         name = name or self._fresh("constant")
-        kind = _tensor_type(name, np.shape(data), dtype)
+        try:
+            kind = _tensor_type(name, np.shape(data), dtype)
+            array = np.array(data, dtype=numpy_dtype(dtype))
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{name}: neither a value nor an array of {dtype}: {error}") from error
         value = self._define(name, kind)
-        self._params[name] = np.array(data, dtype=numpy_dtype(dtype))
+        self._params[name] = array
         return value
 
     def apply(self, op: str, *operands: Operand | None, name: str = "", **attrs: object) -> Value:

@@ -123,6 +123,14 @@ def test_any_operator_can_be_applied():
         b.apply("Nonsense", x)
 
 
+def test_operands_that_are_no_arrays_are_refused():
+    b = GraphBuilder("g")
+    x = b.input("x", (2, 3))
+    for operand in ([x], [[1.0], [2.0, 3.0]], "text"):
+        with pytest.raises(ModelError, match="neither a value nor an array of f32"):
+            b.apply("Exp", operand)
+
+
 def test_inputs_and_constants_of_other_element_types():
     b = GraphBuilder()
     assert b.input("mask", (2,), "bool").type.dtype == "bool"
